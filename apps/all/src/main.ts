@@ -1,0 +1,7 @@
+import 'reflect-metadata';
+import { run } from '#platform';
+import { api } from '../../api/src/role.js';
+import { worker } from '../../worker/src/role.js';
+
+// One process for a laptop; in production each role has its own.
+await run(api, worker);

@@ -1,0 +1,54 @@
+import { readdirSync } from 'node:fs';
+
+// One alias a lib, the same names package.json "imports" gives to the compiled code.
+const libs = readdirSync(new URL('./libs', import.meta.url));
+const moduleNameMapper = {
+  ...Object.fromEntries(libs.map((lib) => [`^#${lib}$`, `<rootDir>/libs/${lib}/src/index.ts`])),
+  '^(\\.{1,2}/.*)\\.js$': '$1',
+};
+
+const base = {
+  rootDir: import.meta.dirname,
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper,
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: {
+          target: 'es2022',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+        },
+        module: { type: 'es6' },
+      },
+    ],
+  },
+};
+
+// unit: nothing but Node. servers: real Postgres, Redis and NATS, named by the environment. e2e: the built processes.
+export default {
+  testTimeout: 20_000,
+  projects: [
+    {
+      ...base,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/{apps,libs,bin}/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'],
+      testPathIgnorePatterns: ['\\.servers\\.spec\\.ts$', '/node_modules/'],
+    },
+    {
+      ...base,
+      displayName: 'servers',
+      globalSetup: '<rootDir>/test/harness/make-template.mjs',
+      testMatch: ['<rootDir>/{apps,libs,test}/**/*.servers.spec.ts'],
+    },
+    {
+      ...base,
+      displayName: 'e2e',
+      globalSetup: '<rootDir>/test/harness/make-template.mjs',
+      testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'],
+    },
+  ],
+};

@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { type Caller, Database } from '#platform';
+
+const REMEMBERED = 50_000;
+
+/** An athlete exists from the first authenticated call on: nobody registers. */
+@Injectable()
+export class Athletes {
+  // Saves a statement per request; a lost entry only costs an insert that changes nothing.
+  private readonly known = new LRUCache<string, true>({ max: REMEMBERED });
+
+  constructor(private readonly database: Database) {}
+
+  async ensure({ athleteId, issuer, subject }: Caller): Promise<void> {
+    if (this.known.has(athleteId)) return;
+    await this.database.query(
+      'insert into athlete (id, issuer, subject) values ($1, $2, $3) on conflict (id) do nothing',
+      [athleteId, issuer, subject],
+    );
+    this.known.set(athleteId, true);
+  }
+}

@@ -1,0 +1,3 @@
+export { Athlete } from './athlete.entity.js';
+export { Athletes } from './athletes.js';
+export { ConnectionsModule } from './connections.module.js';

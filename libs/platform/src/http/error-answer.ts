@@ -1,0 +1,60 @@
+import { HttpException } from '@nestjs/common';
+import { AppError, type ErrorKind } from '../errors/app-error.js';
+import { dependencyFailure } from '../errors/dependency-failure.js';
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly error: string;
+  readonly details: readonly string[];
+  readonly retryAfterSeconds?: number;
+}
+
+const STATUS: Record<ErrorKind, number> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  throttled: 429,
+  unavailable: 503,
+};
+
+/** What the caller is told. Only our own errors and the framework's 4xx speak; the rest is "Internal error". */
+export function errorAnswer(thrown: unknown): ErrorAnswer {
+  const error = dependencyFailure(thrown);
+  if (error instanceof AppError) {
+    const { message, details, kind, retryAfterSeconds } = error;
+    return { status: STATUS[kind], error: message, details, retryAfterSeconds };
+  }
+  const status = clientErrorStatus(error);
+  if (status === undefined) return { status: 500, error: 'Internal error', details: [] };
+  return { status, error: clientErrorText(status), details: [] };
+}
+
+/** Nest and Fastify both put 4xx on their errors: an unknown route, a body too large, JSON that doesn't parse. */
+function clientErrorStatus(error: unknown): number | undefined {
+  const status =
+    error instanceof HttpException
+      ? error.getStatus()
+      : (error as { statusCode?: unknown } | null)?.statusCode;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : undefined;
+}
+
+const CLIENT_ERROR_TEXTS: Record<number, string> = {
+  400: 'Malformed request',
+  404: 'Not found',
+  405: 'Method not allowed',
+  408: 'Request timed out',
+  413: 'Request body is too large',
+  414: 'Request URL is too long',
+  415: 'Unsupported content type, send application/json',
+  431: 'Request headers are too large',
+};
+
+function clientErrorText(status: number): string {
+  return CLIENT_ERROR_TEXTS[status] ?? 'Request refused';
+}
+
+export function errorBody({ error, details }: ErrorAnswer, requestId: string) {
+  return { error, details, request_id: requestId };
+}

@@ -1,0 +1,36 @@
+export { Admin, CurrentCaller, Public, type AuthenticatedRequest } from './auth/access.js';
+export { AuthModule } from './auth/auth.module.js';
+export { athleteIdOf, type Caller, type Role as CallerRole } from './auth/caller.js';
+export { Clock, SystemClock } from './clock/clock.js';
+export { timeScale, type TimeScale } from './clock/time-scale.js';
+export { type Config, type VendorConfig } from './config/config.js';
+export { ConfigInvalid, loadConfig } from './config/load-config.js';
+export { DatabaseModule } from './database/database.module.js';
+export { Database, type Result, type Sql, type Statement } from './database/database.js';
+export { migrateUp } from './database/migrate.js';
+export { loadSql } from './database/load-sql.js';
+export {
+  AppError,
+  DependencyUnavailable,
+  Forbidden,
+  InvalidInput,
+  NotFound,
+  type ErrorKind,
+} from './errors/app-error.js';
+export { HealthModule } from './health/health.module.js';
+export { HealthRegistry, type Probe } from './health/health-registry.js';
+export { EdgeModule } from './http/edge.module.js';
+export { ErrorAnswer } from './http/error-answer.dto.js';
+export { createHttpAdapter } from './http/server.js';
+export { createLogger, type Logger } from './logging/logger.js';
+export { BatchConsumer, type Consumption, type Delivery } from './nats/batch-consumer.js';
+export { ensureConsumer, ensureStream, type ConsumerDefinition } from './nats/ensure.js';
+export { EventBus } from './nats/event-bus.js';
+export { NATS, NatsModule } from './nats/nats.module.js';
+export { MessageMalformed, type Subject } from './nats/subject.js';
+export { run, type Role } from './process/run.js';
+export { CONFIG, LOGGER, SurroundingsModule, TIME_SCALE } from './process/surroundings.module.js';
+export { LuaScript } from './redis/lua-script.js';
+export { createRedis } from './redis/redis.js';
+export { REDIS, RedisModule } from './redis/redis.module.js';
+export { ThrottleModule } from './throttle/throttle.module.js';

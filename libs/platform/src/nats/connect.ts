@@ -1,0 +1,28 @@
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+
+const CONNECT_TIMEOUT_MS = 2_000;
+const RECONNECT_PAUSE_MS = 250;
+
+/** A connection that comes back by itself, for ever. */
+export function connectNats(url: string, name: string): Promise<NatsConnection> {
+  return connect({
+    servers: url,
+    name,
+    timeout: CONNECT_TIMEOUT_MS,
+    reconnectTimeWait: RECONNECT_PAUSE_MS,
+    maxReconnectAttempts: -1,
+  });
+}
+
+/** Asked by the readiness probe: a request would wait out its whole time-out to learn what the client knows already. */
+export function watchLink(connection: NatsConnection): { isUp(): boolean } {
+  let up = true;
+  void (async () => {
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect') up = false;
+      if (type === 'reconnect') up = true;
+    }
+    up = false;
+  })();
+  return { isUp: () => up };
+}

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AckPolicy, jetstream, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { nanos, type NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
+import { eventually } from '../../../../test/harness/eventually.js';
+import { Proxy } from '../../../../test/harness/proxy.js';
+import { required } from '../../../../test/harness/servers.js';
+import { DependencyUnavailable } from '../errors/app-error.js';
+import { createLogger } from '../logging/logger.js';
+import { BatchConsumer, type Delivery } from './batch-consumer.js';
+import { connectNats } from './connect.js';
+import { ensureConsumer, ensureStream } from './ensure.js';
+import { EventBus } from './event-bus.js';
+import { MessageMalformed, type Subject } from './subject.js';
+
+const logger = createLogger({ level: 'silent', process: 'test' });
+const word = z.object({ word: z.string().min(1) });
+type Word = z.infer<typeof word>;
+
+describe('events over JetStream', () => {
+  let connection: NatsConnection;
+  let manager: JetStreamManager;
+  beforeAll(async () => {
+    connection = await connectNats(required('NATS_URL'), 'test');
+    manager = await jetstreamManager(connection);
+  });
+  afterAll(() => connection.close());
+
+  async function setUp() {
+    const stream = `T_${randomUUID().slice(0, 8)}`;
+    const subject: Subject<Word> = { name: `${stream}.word`, schema: word };
+    await ensureStream(manager, { name: stream, subjects: [`${stream}.>`] });
+    return { stream, subject };
+  }
+
+  function collector(stream: string, subject: Subject<Word>, through = connection) {
+    const seen: Array<Delivery<Word>> = [];
+    const consumer = new BatchConsumer<Word>(
+      through,
+      {
+        stream,
+        consumer: { durable_name: 'collector', ack_policy: AckPolicy.Explicit, ack_wait: nanos(2_000) },
+        subject,
+        batchSize: 50,
+        expiresMs: 1_000,
+        handle: async (batch) => {
+          seen.push(...batch);
+          await Promise.all(batch.map(({ message }) => message.ackAck()));
+        },
+      },
+      logger,
+    );
+    const words = () =>
+      seen.flatMap(({ content }) => (content instanceof MessageMalformed ? [] : [content.word]));
+    return { seen, consumer, words };
+  }
+
+  it('makes a stream as defined, and brings an older one to the definition without losing what it holds', async () => {
+    const { stream, subject } = await setUp();
+    await new EventBus(connection).publish(subject, { word: 'kept' }, 'one');
+    await ensureStream(manager, {
+      name: stream,
+      subjects: [`${stream}.>`],
+      max_age: nanos(60_000),
+      duplicate_window: nanos(30_000),
+    });
+    const { config, state } = await manager.streams.info(stream);
+    expect(config).toMatchObject({ max_age: nanos(60_000), duplicate_window: nanos(30_000) });
+    expect(state.messages).toBe(1);
+  });
+
+  it('makes a consumer as defined and updates it', async () => {
+    const { stream } = await setUp();
+    for (const max_deliver of [3, 5]) {
+      await ensureConsumer(manager, stream, {
+        durable_name: 'd',
+        ack_policy: AckPolicy.Explicit,
+        max_deliver,
+      });
+      expect((await manager.consumers.info(stream, 'd')).config.max_deliver).toBe(max_deliver);
+    }
+  });
+
+  it('stores an event once, however often its id is published', async () => {
+    const { stream, subject } = await setUp();
+    const bus = new EventBus(connection);
+    const acks = [
+      await bus.publish(subject, { word: 'a' }, 'id-1'),
+      await bus.publish(subject, { word: 'a' }, 'id-1'),
+    ];
+    expect(acks.map((ack) => ack.duplicate)).toEqual([false, true]);
+    expect((await manager.streams.info(stream)).state.messages).toBe(1);
+  });
+
+  it('refuses to publish what does not have the shape of its subject', async () => {
+    const { stream, subject } = await setUp();
+    const wrong = { word: '' };
+    await expect(new EventBus(connection).publish(subject, wrong, 'x')).rejects.toBeInstanceOf(
+      MessageMalformed,
+    );
+    expect((await manager.streams.info(stream)).state.messages).toBe(0);
+  });
+
+  it('consumes in batches and marks the malformed ones without hurting their neighbours', async () => {
+    const { stream, subject } = await setUp();
+    const js = jetstream(connection);
+    for (const text of ['{"word":"a"}', '{"word":7}', 'not json', '{"word":"b"}'])
+      await js.publish(subject.name, text);
+    const { consumer, seen, words } = collector(stream, subject);
+    consumer.start();
+    await eventually('four messages', () => seen.length === 4);
+    await consumer.stop();
+    expect(words()).toEqual(['a', 'b']);
+    const [wrongType, notJson] = seen.flatMap(({ content }) =>
+      content instanceof MessageMalformed ? [content.problems] : [],
+    );
+    expect(wrongType).toEqual([expect.stringMatching(/^word: .*expected string/)]);
+    expect(notJson).toEqual(['not JSON']);
+  });
+
+  it('goes on by itself after its consumer was deleted', async () => {
+    const { stream, subject } = await setUp();
+    const { consumer, words } = collector(stream, subject);
+    const bus = new EventBus(connection);
+    consumer.start();
+    await bus.publish(subject, { word: 'before' }, '1');
+    await eventually('the first', () => words().includes('before'));
+    await manager.consumers.delete(stream, 'collector');
+    await bus.publish(subject, { word: 'after' }, '2');
+    await eventually('the second', () => words().includes('after'));
+    await consumer.stop();
+  });
+
+  it('fails a publish in time while the link is cut, and both sides go on when it heals', async () => {
+    const { stream, subject } = await setUp();
+    const proxy = await Proxy.before(required('NATS_URL'));
+    const through = await connectNats(proxy.url, 'test-through-proxy');
+    const { consumer, words } = collector(stream, subject, through);
+    const bus = new EventBus(through);
+    consumer.start();
+    await bus.publish(subject, { word: 'before' }, '1');
+    await eventually('the first', () => words().includes('before'));
+
+    proxy.cut();
+    const startedAt = performance.now();
+    await expect(bus.publish(subject, { word: 'lost' }, '2')).rejects.toBeInstanceOf(DependencyUnavailable);
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+
+    proxy.heal();
+    await eventually('a publish after healing', () => bus.publish(subject, { word: 'after' }, '3'));
+    await eventually('its arrival', () => words().includes('after'));
+    await consumer.stop();
+    await through.close();
+    await proxy.close();
+  });
+});

@@ -1,0 +1,87 @@
+import { type Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import { Counter } from 'prom-client';
+import { type Logger } from '../logging/logger.js';
+import { LuaScript } from '../redis/lua-script.js';
+
+export const REQUESTS_PER_MINUTE = 600;
+// A block of 20 makes the shared count cost a twentieth of a round trip per request. What a replica leased and did not
+// use is lost to the others for that minute: at most 19 of 600.
+const BLOCK = 20;
+const REMEMBERED_CALLERS = 50_000;
+// After a failure nobody waits for Redis again until this has passed.
+const OPEN_MS = 5_000;
+
+const leaseRequests = new LuaScript<[granted: number, msLeft: number]>(
+  import.meta.url,
+  './lease-requests.lua',
+);
+
+const failedOpen = new Counter({
+  name: 'throttle_failed_open_total',
+  help: 'Times requests were let through uncounted because Redis did not answer',
+});
+
+export type ThrottleAnswer =
+  { readonly allowed: true } | { readonly allowed: false; readonly retryAfterMs: number };
+
+interface Lease {
+  left: number;
+  /** The minute's allowance is used up; an empty lease that is not spent is renewed. */
+  readonly spent: boolean;
+  readonly endsAtMs: number;
+}
+
+const ALLOWED: ThrottleAnswer = { allowed: true };
+
+/** 600 requests a minute per caller over all replicas, counted in Redis; without Redis it lets everybody through. */
+export class Throttle {
+  private readonly leases = new LRUCache<string, Lease>({ max: REMEMBERED_CALLERS });
+  private readonly renewals = new Map<string, Promise<void>>();
+  private openUntilMs = 0;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly logger: Logger,
+    private readonly perMinute = REQUESTS_PER_MINUTE,
+  ) {}
+
+  async take(caller: string): Promise<ThrottleAnswer> {
+    for (;;) {
+      const nowMs = performance.now();
+      const lease = this.leases.get(caller);
+      const current = lease && nowMs < lease.endsAtMs ? lease : undefined;
+      if (current && current.left > 0) {
+        current.left -= 1;
+        return ALLOWED;
+      }
+      if (current?.spent) return { allowed: false, retryAfterMs: current.endsAtMs - nowMs };
+      if (nowMs < this.openUntilMs) return ALLOWED;
+      await this.renewed(caller);
+    }
+  }
+
+  /** One question to Redis, however many requests of that caller wait for it. */
+  private renewed(caller: string): Promise<void> {
+    const running = this.renewals.get(caller);
+    if (running) return running;
+    const renewal = this.renew(caller).finally(() => this.renewals.delete(caller));
+    this.renewals.set(caller, renewal);
+    return renewal;
+  }
+
+  private async renew(caller: string): Promise<void> {
+    try {
+      const [granted, msLeft] = await leaseRequests.run(
+        this.redis,
+        [`throttle:${caller}`],
+        [this.perMinute, BLOCK],
+      );
+      this.leases.set(caller, { left: granted, spent: granted === 0, endsAtMs: performance.now() + msLeft });
+    } catch (err) {
+      failedOpen.inc();
+      this.logger.warn({ err }, 'throttle lets requests through uncounted');
+      this.openUntilMs = performance.now() + OPEN_MS;
+    }
+  }
+}

@@ -1,0 +1,2 @@
+export { type Upwards } from '#platform';
+export { lost } from './not-there.js';

@@ -1,0 +1,3 @@
+import { Inner } from './inner.js';
+
+export class Athlete extends Inner {}

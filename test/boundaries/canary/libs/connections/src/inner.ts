@@ -1,0 +1,5 @@
+import { Athlete } from './index.js';
+
+export class Inner {
+  readonly circle = Athlete;
+}

@@ -1,0 +1,3 @@
+import { type Athlete } from '#connections';
+
+export type Upwards = Athlete;

@@ -1,0 +1,1 @@
+export { Athlete } from '#connections';

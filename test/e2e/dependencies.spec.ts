@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import request from 'supertest';
+import { eventually } from '../harness/eventually.js';
+import { testEnvironment, tokenFor, type TestEnvironment } from '../harness/environment.js';
+import { ProductProcess } from '../harness/process.js';
+import { Proxy } from '../harness/proxy.js';
+import { required } from '../harness/servers.js';
+
+const DEPENDENCIES = ['postgres', 'redis', 'nats'] as const;
+type Dependency = (typeof DEPENDENCIES)[number];
+const WAYS = ['cut', 'freeze'] as const;
+
+type Outage = readonly [way: (typeof WAYS)[number], away: readonly Dependency[]];
+
+const subsets = [1, 2, 3, 4, 5, 6, 7].map((bits) => DEPENDENCIES.filter((_, index) => bits & (1 << index)));
+const everyOutage: Outage[] = WAYS.flatMap((way) => subsets.map((away) => [way, away] as const));
+const total: Outage[] = WAYS.map((way) => [way, DEPENDENCIES]);
+
+describe.each([
+  ['api', everyOutage],
+  ['worker', total],
+] as const)('the %s without some of its servers', (app, outages) => {
+  let environment: TestEnvironment;
+  let proxies: Record<Dependency, Proxy>;
+  let process: ProductProcess;
+  beforeAll(async () => {
+    environment = await testEnvironment();
+    proxies = {
+      postgres: await Proxy.before(environment.env.DATABASE_URL ?? ''),
+      redis: await Proxy.before(required('REDIS_URL')),
+      nats: await Proxy.before(required('NATS_URL')),
+    };
+    process = await ProductProcess.start(app, {
+      ...environment.env,
+      DATABASE_URL: proxies.postgres.url,
+      REDIS_URL: proxies.redis.url,
+      NATS_URL: proxies.nats.url,
+    });
+  });
+  afterAll(async () => {
+    await process.stop();
+    await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
+    await environment.release();
+  });
+
+  it.each(outages)(
+    'lives through %s of %j: says so within 5 s and is ready again when they are back',
+    async (way, away) => {
+      for (const name of away) proxies[name][way]();
+
+      const ask = (path: string) => within5s(() => request(process.url).get(path));
+      const [ready, live, metrics] = await Promise.all([
+        ask('/health/ready'),
+        ask('/health/live'),
+        ask('/metrics'),
+        app === 'api' ? expectHonestAnswer(process.url, away) : undefined,
+      ]);
+      expect([ready.status, live.status, metrics.status]).toEqual([503, 200, 200]);
+      for (const name of DEPENDENCIES)
+        expect(ready.body.details[name].status).toBe(away.includes(name) ? 'down' : 'up');
+
+      for (const name of away) proxies[name].heal();
+      await eventually(
+        'ready again',
+        async () => (await request(process.url).get('/health/ready')).status === 200,
+      );
+    },
+  );
+});
+
+/** A caller never seen needs a row, so Postgres; without Redis it is not counted, and NATS is not needed. */
+async function expectHonestAnswer(url: string, away: readonly Dependency[]): Promise<void> {
+  const stranger = await tokenFor(`stranger-${Math.random()}`);
+  const answer = await within5s(() => request(url).get('/v1/me').set('authorization', `Bearer ${stranger}`));
+  if (!away.includes('postgres')) return void expect(answer.status).toBe(200);
+  expect(answer.status).toBe(503);
+  expect(answer.body).toMatchObject({ error: 'postgres is unavailable', details: [] });
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+}
+
+async function within5s<T>(ask: () => PromiseLike<T>): Promise<T> {
+  const startedAt = performance.now();
+  const answer = await ask();
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  return answer;
+}

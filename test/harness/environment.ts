@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { createTestDatabase } from './test-database.js';
+import { required } from './servers.js';
+
+export const JWT_SECRET = 'a-secret-for-tests-of-at-least-32-characters';
+
+export interface TestEnvironment {
+  readonly env: Record<string, string>;
+  release(): Promise<void>;
+}
+
+/** What a process of the product needs: a database of its own, its own keys in the shared Redis, the shared NATS. */
+export async function testEnvironment(overrides: Record<string, string> = {}): Promise<TestEnvironment> {
+  const { url, drop } = await createTestDatabase();
+  const env = {
+    DATABASE_URL: url,
+    REDIS_URL: required('REDIS_URL'),
+    REDIS_KEY_PREFIX: `test:${randomUUID()}:`,
+    NATS_URL: required('NATS_URL'),
+    PORT: '0',
+    WORKER_PORT: '0',
+    JWT_SECRET,
+    ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}`,
+    ...overrides,
+  };
+  return { env, release: drop };
+}
+
+export function tokenFor(
+  subject: string,
+  claims: Record<string, unknown> = {},
+  secret = JWT_SECRET,
+): Promise<string> {
+  return new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(subject)
+    .setIssuedAt()
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode(secret));
+}

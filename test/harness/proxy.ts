@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/**
+ * Stands between a process and a server and misbehaves on request: `cut` refuses and resets, `freeze` keeps connections
+ * open but lets nothing through (a half-open link), `heal` ends both.
+ */
+export class Proxy {
+  private readonly sockets = new Set<Socket>();
+  private state: 'open' | 'cut' | 'frozen' = 'open';
+
+  private constructor(
+    private readonly target: URL,
+    private readonly server = createServer(),
+  ) {
+    this.server.on('connection', (client) => this.accept(client));
+  }
+
+  static async before(target: string): Promise<Proxy> {
+    const proxy = new Proxy(new URL(target));
+    proxy.server.listen(0, '127.0.0.1');
+    await once(proxy.server, 'listening');
+    return proxy;
+  }
+
+  /** The target's URL, by way of this proxy. */
+  get url(): string {
+    const url = new URL(this.target);
+    url.port = String((this.server.address() as AddressInfo).port);
+    return url.toString();
+  }
+
+  cut(): void {
+    this.state = 'cut';
+    for (const socket of this.sockets) socket.resetAndDestroy();
+  }
+
+  freeze(): void {
+    this.state = 'frozen';
+    for (const socket of this.sockets) socket.pause();
+  }
+
+  heal(): void {
+    this.state = 'open';
+    // What was held back while frozen is stale: a real half-open link would have lost it.
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private accept(client: Socket): void {
+    this.track(client);
+    if (this.state === 'cut') return void client.resetAndDestroy();
+    if (this.state === 'frozen') return void client.pause();
+    const upstream = connect(Number(this.target.port), this.target.hostname);
+    this.track(upstream);
+    client.on('data', (bytes) => upstream.write(bytes));
+    upstream.on('data', (bytes) => client.write(bytes));
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+  }
+
+  private track(socket: Socket): void {
+    this.sockets.add(socket);
+    // A reset by the other side is what this is for.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.sockets.delete(socket));
+  }
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import {
+  dataSourceOptions,
+  type DatabaseLimits,
+} from '../../libs/platform/src/database/data-source-options.js';
+import { Database } from '../../libs/platform/src/database/database.js';
+import { type Entity } from '../../libs/platform/src/database/database.module.js';
+import { serverUrl, TEMPLATE } from './servers.js';
+
+/** A database of one's own, cloned from the migrated template (or empty). */
+export async function createTestDatabase(
+  template = TEMPLATE,
+): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await asAdmin((admin) => admin.query(`create database ${name} template ${template}`));
+  return {
+    url: serverUrl(name),
+    drop: () => asAdmin((admin) => admin.query(`drop database ${name} with (force)`)),
+  };
+}
+
+export interface OpenDatabase {
+  readonly url: string;
+  readonly dataSource: DataSource;
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+const LIMITS: DatabaseLimits = { applicationName: 'test', poolSize: 5, statementTimeoutMs: 5_000 };
+
+export async function openTestDatabase(
+  entities: readonly Entity[] = [],
+  limits: Partial<DatabaseLimits> = {},
+): Promise<OpenDatabase> {
+  const { url, drop } = await createTestDatabase();
+  const options = dataSourceOptions(url, { ...LIMITS, ...limits }, () => undefined);
+  const dataSource = await new DataSource({ ...options, entities: [...entities] }).initialize();
+  return {
+    url,
+    dataSource,
+    database: new Database(dataSource),
+    close: async () => {
+      await dataSource.destroy();
+      await drop();
+    },
+  };
+}
+
+async function asAdmin(work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
+  const admin = new pg.Client({ connectionString: serverUrl('postgres') });
+  await admin.connect();
+  try {
+    await work(admin);
+  } finally {
+    await admin.end();
+  }
+}
