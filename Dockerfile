@@ -7,7 +7,8 @@ RUN npm run build && npm prune --omit=dev --no-audit --no-fund
 
 FROM node:24-bookworm-slim
 WORKDIR /app
-ENV NODE_ENV=production
+# A smaller young generation: 10 MB less at rest, no slower (docs/decisions.md).
+ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=8
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/migrations ./migrations

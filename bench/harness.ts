@@ -11,8 +11,12 @@ export interface Child {
 }
 
 /** Starts a program and waits for its log line that says `ready` and where. */
-export async function startChild(file: string, env: NodeJS.ProcessEnv = {}): Promise<Child> {
-  const child = spawn(process.execPath, [file], {
+export async function startChild(
+  file: string,
+  env: NodeJS.ProcessEnv = {},
+  flags: readonly string[] = [],
+): Promise<Child> {
+  const child = spawn(process.execPath, [...flags, file], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

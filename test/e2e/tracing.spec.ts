@@ -44,7 +44,10 @@ describe('tracing', () => {
   let environment: TestEnvironment;
   let api: ProductProcess;
   beforeAll(async () => {
-    environment = await testEnvironment({ OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen() });
+    environment = await testEnvironment({
+      OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(),
+      LOG_LEVEL: 'debug',
+    });
     api = await ProductProcess.start('api', environment.env);
   });
   afterAll(async () => {
@@ -53,13 +56,15 @@ describe('tracing', () => {
     await environment.release();
   });
 
-  it("continues the caller's trace, sends the span of the request and ties the log to it", async () => {
+  it("continues the caller's trace, sends the span of the request and ties the log line to it", async () => {
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     await request(api.url)
       .get('/v1/me')
       .set('traceparent', `00-${traceId}-00f067aa0ba902b7-01`)
       .set('authorization', `Bearer ${await tokenFor('traced')}`)
       .expect(200);
+    const line = await api.line(({ route }) => route === '/v1/me');
+    expect(line).toMatchObject({ trace_id: traceId });
     // What is buffered is sent at the latest when the process ends.
     const ended = api.stop();
     const span = await eventually('the span', () =>

@@ -12,8 +12,11 @@ export class Athletes {
 
   constructor(private readonly database: Database) {}
 
+  isKnown({ athleteId }: Caller): boolean {
+    return this.known.has(athleteId);
+  }
+
   async ensure({ athleteId, issuer, subject }: Caller): Promise<void> {
-    if (this.known.has(athleteId)) return;
     await this.database.query(
       'insert into athlete (id, issuer, subject) values ($1, $2, $3) on conflict (id) do nothing',
       [athleteId, issuer, subject],

@@ -7,9 +7,9 @@ import { type AuthenticatedRequest } from '#platform';
 export class KnownAthleteGuard implements CanActivate {
   constructor(private readonly athletes: Athletes) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    if (caller) await this.athletes.ensure(caller);
-    return true;
+    if (!caller || this.athletes.isKnown(caller)) return true;
+    return this.athletes.ensure(caller).then(() => true);
   }
 }

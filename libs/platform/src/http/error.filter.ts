@@ -13,7 +13,8 @@ export class ErrorFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const answer = errorAnswer(error);
-    if (answer.status >= 500) this.logger.error({ err: error, status: answer.status }, 'request failed');
+    if (answer.status >= 500)
+      this.logger.error({ err: error, request_id: request.id, status: answer.status }, 'request failed');
     sendError(reply, answer, request.id);
   }
 }

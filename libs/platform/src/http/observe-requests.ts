@@ -1,19 +1,16 @@
 import { SpanKind, SpanStatusCode, context, propagation, trace } from '@opentelemetry/api';
 import { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { type Logger } from '../logging/logger.js';
-import { requestContext } from '../logging/request-context.js';
+import { type Logger, withoutRedaction } from '../logging/logger.js';
 import { httpRequestDuration } from './http-metrics.js';
-
-// Asked every few seconds by machines; a line for each would bury the others.
-const QUIET_ROUTES = new Set(['/health/live', '/health/ready', '/metrics']);
 
 /** Every request gets its id on the answer, a line in the log, a place in the histogram and, if traced, a span. */
 export function observeRequests(server: FastifyInstance, logger: Logger, traced: boolean): void {
+  const accessLog = withoutRedaction(logger);
+
   server.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
-    const observed = () => requestContext.run({ requestId: request.id }, done);
-    if (traced) inSpan(request, observed);
-    else observed();
+    if (traced) inSpan(request, done);
+    else done();
   });
 
   server.addHook('onResponse', (request, reply, done) => {
@@ -22,8 +19,9 @@ export function observeRequests(server: FastifyInstance, logger: Logger, traced:
     const { statusCode: status, elapsedTime } = reply;
     httpRequestDuration.observe({ method, route, status }, elapsedTime / 1_000);
     const line = { request_id: request.id, method, route, status, ms: Math.round(elapsedTime * 10) / 10 };
-    if (QUIET_ROUTES.has(route)) logger.trace(line, 'request');
-    else logger.info(line, 'request');
+    // The histogram has the successes; a line for each is for whoever asks for it.
+    if (status < 400) accessLog.debug(line, 'request');
+    else accessLog.info(line, 'request');
     endSpan(request, route, status);
     done();
   });

@@ -27,6 +27,8 @@ export function createHttpAdapter(trustProxy: readonly string[]): FastifyAdapter
       const given = headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
     },
+    // Nest middleware runs by path, which an encoded path can slip past; what we check, we check in guards.
+    skipMiddie: true,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     logger: false,

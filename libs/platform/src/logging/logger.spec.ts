@@ -2,7 +2,6 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createLogger } from './logger.js';
-import { requestContext } from './request-context.js';
 
 function capture() {
   let text = '';
@@ -42,17 +41,5 @@ describe('the log', () => {
         expect(text()).toContain('[redacted]');
       }),
     );
-  });
-
-  it('ties a line to the request it belongs to', () => {
-    const { logger, text } = capture();
-    requestContext.run({ requestId: 'r-17' }, () => logger.info('inside'));
-    logger.info('outside');
-    const [inside, outside] = text()
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(inside).toMatchObject({ request_id: 'r-17', msg: 'inside', level: 'info' });
-    expect(outside).not.toHaveProperty('request_id');
   });
 });

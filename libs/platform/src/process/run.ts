@@ -5,7 +5,6 @@ import { type Config } from '../config/config.js';
 import { ConfigInvalid, loadConfig } from '../config/load-config.js';
 import { redactConfig } from '../config/redact-config.js';
 import { HealthRegistry } from '../health/health-registry.js';
-import { closeConnectionsWhenDraining } from '../http/drain.js';
 import { observeRequests } from '../http/observe-requests.js';
 import { secureHeaders } from '../http/secure-headers.js';
 import { createHttpAdapter } from '../http/server.js';
@@ -25,6 +24,7 @@ export interface Role {
 }
 
 // Kubernetes kills after 30 s by default; we are gone before that. What is still connected after 15 s is cut.
+const IDLE_CHECK_MS = 100;
 const CUT_CONNECTIONS_MS = 15_000;
 const SHUTDOWN_DEADLINE_MS = 25_000;
 
@@ -45,7 +45,11 @@ export async function run(...roles: Role[]): Promise<void> {
   const apps: NestFastifyApplication[] = [];
   try {
     const config = loadConfig(process.env);
-    const logger = createLogger({ level: config.logLevel, process: name });
+    const logger = createLogger({
+      level: config.logLevel,
+      process: name,
+      traced: Boolean(config.tracing.endpoint),
+    });
     logger.info({ config: redactConfig(config) }, 'starting');
     await checkServers(config, logger);
     const tracing = await startTracing(config.tracing.endpoint, `pacekeeper-${name}`);
@@ -72,9 +76,8 @@ async function create(
     { logger: new NestLogger(logger), abortOnError: false, bodyParser: false },
   );
   const server = app.getHttpAdapter().getInstance();
-  await secureHeaders(server);
+  secureHeaders(server);
   observeRequests(server, logger, tracing.enabled);
-  closeConnectionsWhenDraining(server, app.get(HealthRegistry));
   await role.prepare?.(app);
   return app;
 }
@@ -97,20 +100,22 @@ function stopOnSignal(running: Running): void {
 /** Not ready, then no new connections, then work in hand finished, then the connections to our servers closed. */
 async function shutDown(signal: NodeJS.Signals, { apps, tracing, logger }: Running): Promise<void> {
   logger.info({ signal }, 'stopping');
+  // A connection kept alive after the answer to its last request would hold the server open for longer than we have.
+  setInterval(() => apps.forEach((app) => app.getHttpServer().closeIdleConnections()), IDLE_CHECK_MS).unref();
   setTimeout(
     () => apps.forEach((app) => app.getHttpServer().closeAllConnections()),
     CUT_CONNECTIONS_MS,
   ).unref();
   setTimeout(() => {
     logger.error('could not stop in time');
-    process.exit(1);
+    logger.flush(() => process.exit(1));
   }, SHUTDOWN_DEADLINE_MS).unref();
   for (const app of apps) app.get(HealthRegistry).drain();
   const closed = await Promise.allSettled([...apps.map((app) => app.close()), tracing.stop()]);
   const failures = closed.filter((result) => result.status === 'rejected');
   for (const { reason } of failures) logger.error({ err: reason as unknown }, 'could not close');
   logger.info('stopped');
-  process.exit(failures.length > 0 ? 1 : 0);
+  logger.flush(() => process.exit(failures.length > 0 ? 1 : 0));
 }
 
 const EXPECTED = [ConfigInvalid, ServersUnfit, PortTaken];

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -31,6 +31,7 @@ describe('a Lua script', () => {
   const bare = new Redis(required('REDIS_URL'));
   afterAll(async () => {
     await Promise.all([redis.quit(), bare.quit()]);
+    rmSync(folder, { recursive: true });
   });
 
   it('runs under the key prefix', async () => {

@@ -1,18 +1,22 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { type AuthenticatedRequest } from '../auth/access.js';
 import { TooManyRequests } from '../errors/app-error.js';
-import { Throttle } from './throttle.js';
+import { Throttle, type ThrottleAnswer } from './throttle.js';
 
 /** Stands behind the auth guard: a route without a caller (health, webhooks, add-on) is not throttled. */
 @Injectable()
 export class ThrottleGuard implements CanActivate {
   constructor(private readonly throttle: Throttle) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
     if (!caller) return true;
-    const answer = await this.throttle.take(caller.athleteId);
-    if (!answer.allowed) throw new TooManyRequests(Math.ceil(answer.retryAfterMs / 1_000));
-    return true;
+    const leased = this.throttle.takeLeased(caller.athleteId);
+    return leased ? passed(leased) : this.throttle.take(caller.athleteId).then(passed);
   }
+}
+
+function passed(answer: ThrottleAnswer): true {
+  if (!answer.allowed) throw new TooManyRequests(Math.ceil(answer.retryAfterMs / 1_000));
+  return true;
 }

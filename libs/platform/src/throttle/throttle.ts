@@ -48,17 +48,23 @@ export class Throttle {
 
   async take(caller: string): Promise<ThrottleAnswer> {
     for (;;) {
-      const nowMs = performance.now();
-      const lease = this.leases.get(caller);
-      const current = lease && nowMs < lease.endsAtMs ? lease : undefined;
-      if (current && current.left > 0) {
-        current.left -= 1;
-        return ALLOWED;
-      }
-      if (current?.spent) return { allowed: false, retryAfterMs: current.endsAtMs - nowMs };
-      if (nowMs < this.openUntilMs) return ALLOWED;
+      const answer = this.takeLeased(caller);
+      if (answer) return answer;
       await this.renewed(caller);
     }
+  }
+
+  /** The answer, where it is known without asking Redis. */
+  takeLeased(caller: string): ThrottleAnswer | undefined {
+    const nowMs = performance.now();
+    const lease = this.leases.get(caller);
+    const current = lease && nowMs < lease.endsAtMs ? lease : undefined;
+    if (current && current.left > 0) {
+      current.left -= 1;
+      return ALLOWED;
+    }
+    if (current?.spent) return { allowed: false, retryAfterMs: current.endsAtMs - nowMs };
+    return nowMs < this.openUntilMs ? ALLOWED : undefined;
   }
 
   /** One question to Redis, however many requests of that caller wait for it. */

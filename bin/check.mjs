@@ -1,0 +1,86 @@
+// npm run check [-- --fix]: everything that can be said about the code without servers.
+import './launcher/node-version.mjs';
+import { readArguments } from './launcher/arguments.mjs';
+import { ensureBuilt } from './launcher/build.mjs';
+import { runJest } from './launcher/jest.mjs';
+import { ensurePackages } from './launcher/packages.mjs';
+import { inRoot, root, tool } from './launcher/paths.mjs';
+import { run } from './launcher/run.mjs';
+
+const AT_A_TIME = 2;
+
+await run(async ({ args, children }) => {
+  const { values } = readArguments(
+    args,
+    { fix: { type: 'boolean', default: false } },
+    'npm run check [-- --fix]',
+  );
+  await ensurePackages(children);
+  const failures = await runAll(checks(children, values.fix));
+  for (const { name, output } of failures) console.log(`\n── ${name} ──\n${output.trimEnd()}`);
+  console.log(
+    failures.length === 0
+      ? '\nall checks passed'
+      : `\nfailed: ${failures.map(({ name }) => name).join(', ')}`,
+  );
+  return failures.length === 0 ? 0 : 1;
+});
+
+/** Each answers `{ code, output }`. The long ones first: two at a time end sooner so. */
+function checks(children, fix) {
+  const node = (...args) => children.run(args[0], process.execPath, args, { cwd: root });
+  return {
+    lint: () =>
+      node(
+        tool('eslint/bin/eslint.js'),
+        '.',
+        '--max-warnings=0',
+        '--cache',
+        '--cache-location=.cache/eslint/',
+        ...(fix ? ['--fix'] : []),
+      ),
+    'unit tests': () => runJest(children, ['--selectProjects', 'unit'], { stdio: 'pipe' }),
+    types: () => node(tool('typescript/bin/tsc'), '-p', 'tsconfig.json'),
+    format: () =>
+      node(
+        tool('prettier/bin/prettier.cjs'),
+        '.',
+        '--log-level=warn',
+        fix ? '--write' : '--check',
+        '--cache',
+        '--cache-location=.cache/prettier',
+      ),
+    boundaries: () =>
+      node(
+        tool('dependency-cruiser/bin/dependency-cruise.mjs'),
+        '--config=.dependency-cruiser.cjs',
+        'apps',
+        'libs',
+      ),
+    openapi: async () => {
+      await ensureBuilt(children);
+      return node(inRoot('dist/apps/api/src/openapi.main.js'), '--check');
+    },
+  };
+}
+
+async function runAll(all) {
+  const waiting = Object.entries(all);
+  const failures = [];
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const failure = await runOne(...next);
+      if (failure) failures.push(failure);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  return failures;
+}
+
+async function runOne(name, check) {
+  const startedAt = Date.now();
+  const { code, output } = await check().catch((error) => ({ code: 1, output: error.message }));
+  const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
+  console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(12)} ${seconds} s`);
+  return code === 0 ? null : { name, output };
+}
