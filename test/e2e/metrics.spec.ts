@@ -16,7 +16,7 @@ describe('docs/metrics.md', () => {
     await environment.release();
   });
 
-  it('lists exactly the metrics that the processes have, with their labels', async () => {
+  it('lists exactly the metrics that the processes have', async () => {
     const { text } = await request(all.url).get('/metrics').expect(200);
     const exposed = [...text.matchAll(/^# TYPE (\S+) \S+$/gm)].map(([, name]) => name ?? '');
     const ours = exposed.filter((name) => !/^(process|nodejs)_/.test(name)).sort();

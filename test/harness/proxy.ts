@@ -3,7 +3,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /**
  * Stands between a process and a server and misbehaves on request: `cut` refuses and resets, `freeze` keeps connections
- * open but lets nothing through (a half-open link), `heal` ends both.
+ * open but lets nothing through, `heal` ends both. `forget` freezes the connections there are for good while new ones work: a
+ * half-open link, as a router leaves it that has lost its table.
  */
 export class Proxy {
   private readonly sockets = new Set<Socket>();
@@ -37,6 +38,10 @@ export class Proxy {
 
   freeze(): void {
     this.state = 'frozen';
+    for (const socket of this.sockets) socket.pause();
+  }
+
+  forget(): void {
     for (const socket of this.sockets) socket.pause();
   }
 

@@ -3,12 +3,13 @@ import { LRUCache } from 'lru-cache';
 import { type Caller, Database } from '#platform';
 
 const REMEMBERED = 50_000;
+const REMEMBERED_MS = 60_000;
 
 /** An athlete exists from the first authenticated call on: nobody registers. */
 @Injectable()
 export class Athletes {
-  // Saves a statement per request; a lost entry only costs an insert that changes nothing.
-  private readonly known = new LRUCache<string, true>({ max: REMEMBERED });
+  // Saves a statement per request. It forgets after a minute: another process may have deleted the account meanwhile.
+  private readonly known = new LRUCache<string, true>({ max: REMEMBERED, ttl: REMEMBERED_MS });
 
   constructor(private readonly database: Database) {}
 

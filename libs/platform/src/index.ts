@@ -17,6 +17,7 @@ export {
   NotFound,
   type ErrorKind,
 } from './errors/app-error.js';
+export { isRedisAway } from './errors/dependency-failure.js';
 export { HealthModule } from './health/health.module.js';
 export { HealthRegistry, type Probe } from './health/health-registry.js';
 export { EdgeModule } from './http/edge.module.js';

@@ -23,6 +23,8 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 // bounds how long a key that was withdrawn at the issuer still works here.
 const REMEMBERED_TOKENS = 10_000;
 const REMEMBERED_MS = 60_000;
+const KEYS_TIMEOUT_MS = 2_000;
+const KEYS_COOLDOWN_MS = 1_000;
 
 /** The issuer's keys could not be fetched: not the caller's fault, and it passes. */
 export class SigningKeysUnavailable extends AppError {
@@ -33,7 +35,7 @@ export class SigningKeysUnavailable extends AppError {
 
 export class TokenVerifier {
   private readonly remembered = new LRUCache<string, Caller>({ max: REMEMBERED_TOKENS, ttl: REMEMBERED_MS });
-  private readonly verifySignature: (token: string) => Promise<{ payload: JWTPayload }>;
+  private readonly verifySignature: (token: string) => Promise<Verified>;
 
   constructor(
     auth: Config['auth'],
@@ -85,7 +87,9 @@ export class TokenVerifier {
   }
 }
 
-function signatureVerifier(auth: Config['auth']) {
+type Verified = { readonly payload: JWTPayload };
+
+function signatureVerifier(auth: Config['auth']): (token: string) => Promise<Verified> {
   const rules: JWTVerifyOptions = {
     issuer: auth.issuer,
     audience: auth.audience,
@@ -96,12 +100,50 @@ function signatureVerifier(auth: Config['auth']) {
     const key = new TextEncoder().encode(auth.keys.secret);
     return (token: string) => jwtVerify(token, key, { ...rules, algorithms: SHARED_SECRET_ALGORITHMS });
   }
-  const keys: JWTVerifyGetKey = createRemoteJWKSet(new URL(auth.keys.jwksUrl), { timeoutDuration: 3_000 });
-  return (token: string) => jwtVerify(token, keys, { ...rules, algorithms: PUBLIC_KEY_ALGORITHMS });
+  const keys = createRemoteJWKSet(new URL(auth.keys.jwksUrl), { timeoutDuration: KEYS_TIMEOUT_MS });
+  return withCooldown((token) =>
+    verifyWithAnyKey(token, keys, { ...rules, algorithms: PUBLIC_KEY_ALGORITHMS }),
+  );
+}
+
+/** A token that names no key may be signed with any of the issuer's. */
+async function verifyWithAnyKey(
+  token: string,
+  keys: JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): Promise<Verified> {
+  try {
+    return await jwtVerify(token, keys, options);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      const verified = await jwtVerify(token, key, options).catch(unlessForged);
+      if (verified) return verified;
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
+function unlessForged(error: unknown): undefined {
+  if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+}
+
+/** An issuer that is away is asked again after a moment, not by every request. */
+function withCooldown(verify: (token: string) => Promise<Verified>): (token: string) => Promise<Verified> {
+  let failure: { readonly cause: unknown; readonly untilMs: number } | undefined;
+  return async (token) => {
+    if (failure && performance.now() < failure.untilMs) throw failure.cause;
+    try {
+      return await verify(token);
+    } catch (cause) {
+      if (keysAreAway(cause)) failure = { cause, untilMs: performance.now() + KEYS_COOLDOWN_MS };
+      throw cause;
+    }
+  };
 }
 
 function keysAreAway(cause: unknown): boolean {
-  if (cause instanceof errors.JWKSTimeout) return true;
+  if (cause instanceof errors.JWKSTimeout || cause instanceof errors.JWKSInvalid) return true;
   // jose reports a failed fetch as a plain TypeError and a bad status as a bare JOSEError.
   if (cause instanceof errors.JOSEError) return cause.code === 'ERR_JOSE_GENERIC';
   return types.isNativeError(cause) && cause.message === 'fetch failed';

@@ -1,25 +1,32 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 
 // Every variable the processes read, in one place: name → how its text becomes a value. What is not listed here is not
 // read anywhere. `.env.example` is tested against this table, and a name that is nearly one of these is a problem.
 
 const url = (...protocols: string[]) =>
-  z.string().refine((text) => hasProtocol(text, protocols), {
+  z.string().refine((text) => isUrlOf(text, protocols), {
     message: `must be a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`,
   });
 const http = url('http:', 'https:').transform((text) => text.replace(/\/+$/, ''));
-const port = z.coerce.number({ message: 'must be a port number' }).int().min(0).max(65_535);
+const port = z
+  .string()
+  .regex(/^\d{1,5}$/, 'must be a port number')
+  .transform(Number)
+  .refine((number) => number <= 65_535, 'must be a port number');
 const wholeNumber = (min: number) =>
   z.coerce
     .number({ message: 'must be a whole number' })
     .int('must be a whole number')
     .min(min, `must be at least ${min}`);
+const days = wholeNumber(1).refine((number) => number <= 3_650, 'must be at most 3650');
 const list = z.string().transform((text) =>
   text
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean),
 );
+const addresses = z.string().refine(isAddressOrRange, 'must be IP addresses or ranges such as 10.0.0.0/8');
 const secret = (minLength: number) => z.string().min(minLength, `must have at least ${minLength} characters`);
 
 export const environment = {
@@ -29,11 +36,11 @@ export const environment = {
   REDIS_KEY_PREFIX: z.string().default(''),
   NATS_URL: url('nats:', 'tls:'),
 
-  PORT: port.default(3000),
-  WORKER_PORT: port.default(3001),
+  PORT: port.default(3_000),
+  WORKER_PORT: port.default(3_001),
   PUBLIC_URL: http.optional(),
-  RETURN_URLS: list.default([]),
-  TRUST_PROXY: list.default([]),
+  RETURN_URLS: list.pipe(z.array(http)).default([]),
+  TRUST_PROXY: list.pipe(z.array(addresses)).default([]),
   TIME_SCALE: z.coerce
     .number({ message: 'must be a number' })
     .min(1, 'must be at least 1')
@@ -47,7 +54,7 @@ export const environment = {
   JWT_AUDIENCE: z.string().min(1).optional(),
   ENCRYPTION_KEYS: z.string().transform(parseEncryptionKeys),
   INGEST_API_KEYS: list.pipe(z.array(secret(16))).default([]),
-  DLQ_RETENTION_DAYS: wholeNumber(1).default(7),
+  DLQ_RETENTION_DAYS: days.default(7),
 
   STRAVA_API_URL: http.default('https://www.strava.com/api/v3'),
   STRAVA_OAUTH_URL: http.default('https://www.strava.com/oauth'),
@@ -55,7 +62,7 @@ export const environment = {
   STRAVA_CLIENT_SECRET: z.string().min(1).optional(),
   STRAVA_WEBHOOK_VERIFY_TOKEN: z.string().min(1).optional(),
   STRAVA_WEBHOOK_PATH_SECRET: secret(16).optional(),
-  STRAVA_RETENTION_DAYS: wholeNumber(1).optional(),
+  STRAVA_RETENTION_DAYS: days.optional(),
 
   OURA_API_URL: http.default('https://api.ouraring.com'),
   OURA_OAUTH_URL: http.default('https://cloud.ouraring.com/oauth'),
@@ -104,6 +111,18 @@ function parseEncryptionKeys(text: string, context: z.RefinementCtx): readonly E
   return keys.sort((a, b) => b.version - a.version);
 }
 
-function hasProtocol(text: string, protocols: readonly string[]): boolean {
-  return URL.canParse(text) && protocols.includes(new URL(text).protocol);
+function isUrlOf(text: string, protocols: readonly string[]): boolean {
+  if (!URL.canParse(text) || /\s/.test(text)) return false;
+  const { protocol, host } = new URL(text);
+  return protocols.includes(protocol) && host !== '';
+}
+
+function isAddressOrRange(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/');
+  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return (
+    longest > 0 &&
+    more.length === 0 &&
+    (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest))
+  );
 }

@@ -76,6 +76,7 @@ describe('loadConfig', () => {
     ]);
     expect(problemsOf({ ...complete, JWT_SECRET: '', JWKS_URL: 'https://id.example/jwks' })).toEqual([
       'JWT_ISSUER: is required with JWKS_URL',
+      'JWT_AUDIENCE: is required with JWKS_URL',
     ]);
   });
 
@@ -88,6 +89,49 @@ describe('loadConfig', () => {
     expect(problemsOf({ ...complete, time_scale: '900' })).toEqual([
       'time_scale: unknown, did you mean TIME_SCALE?',
     ]);
+  });
+
+  it('suggests also where the name that was meant is set', () => {
+    expect(problemsOf({ ...complete, JWT_SECRT: 'x' })).toEqual([
+      'JWT_SECRT: unknown, did you mean JWT_SECRET?',
+    ]);
+  });
+
+  it('does not run faster than a real vendor', () => {
+    const strava = {
+      STRAVA_CLIENT_ID: '1',
+      STRAVA_CLIENT_SECRET: 's',
+      STRAVA_WEBHOOK_VERIFY_TOKEN: 't',
+      STRAVA_WEBHOOK_PATH_SECRET: 'p'.repeat(16),
+      TIME_SCALE: '900',
+    };
+    expect(problemsOf({ ...complete, ...strava })).toEqual([
+      'TIME_SCALE: must be 1 as long as STRAVA_API_URL is the real www.strava.com',
+    ]);
+    expect(problemsOf({ ...complete, ...strava, STRAVA_API_URL: 'http://127.0.0.1:4010/api/v3' })).toEqual(
+      [],
+    );
+  });
+
+  it.each([
+    ['TRUST_PROXY', 'garbage', 'must be IP addresses or ranges such as 10.0.0.0/8'],
+    ['TRUST_PROXY', '10.0.0.0/33', 'must be IP addresses or ranges such as 10.0.0.0/8'],
+    ['DATABASE_URL', 'postgres:foo', 'must be a URL starting with postgres:// or postgresql://'],
+    ['DATABASE_URL', 'postgres://a b/c', 'must be a URL starting with postgres:// or postgresql://'],
+    ['RETURN_URLS', 'javascript:alert(1)', 'must be a URL starting with http:// or https://'],
+    ['DLQ_RETENTION_DAYS', '999999999', 'must be at most 3650'],
+    ['PORT', '0x50', 'must be a port number'],
+    ['PORT', '70000', 'must be a port number'],
+    ['TIME_SCALE', 'NaN', 'must be a number'],
+    ['TIME_SCALE', 'Infinity', 'must be a number'],
+  ])('refuses %s=%s', (name, value, problem) => {
+    expect(problemsOf({ ...complete, [name]: value })).toEqual([`${name}: ${problem}`]);
+  });
+
+  it('takes the line end off a secret that came from a file', () => {
+    const { auth } = loadConfig({ ...complete, JWT_SECRET: `${'s'.repeat(32)}\n` });
+    expect(auth.keys).toEqual({ secret: 's'.repeat(32) });
+    expect(problemsOf({ ...complete, JWT_SECRET: `${'s'.repeat(31)}\n` })).toHaveLength(1);
   });
 
   it('is not disturbed by the names of others', () => {
@@ -118,8 +162,15 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('prints without secrets', () => {
-    const printed = JSON.stringify(redactConfig(loadConfig({ ...complete, REDIS_KEY_PREFIX: '{pk}:' })));
+  it('prints without secrets, whatever they look like', () => {
+    const config = loadConfig({
+      ...complete,
+      REDIS_KEY_PREFIX: '{pk}:',
+      JWT_SECRET: 'prod:s3cr3t-0123456789-0123456789-0123456789',
+      INGEST_API_KEYS: 'partner:s3cr3t-0123456789',
+      REDIS_URL: 'redis://cache:6379?password=s3cr3t-pw',
+    });
+    const printed = JSON.stringify(redactConfig(config));
     expect(printed).not.toContain('s3cr3t');
     expect(printed).not.toContain(KEY);
     expect(printed).toContain('{pk}:');
@@ -140,8 +191,16 @@ describe('.env.example', () => {
     expect(Object.keys(values).sort()).toEqual([...Object.keys(environment), ...foreignNames].sort());
   });
 
-  it('is a configuration that starts', () => {
-    expect(problemsOf(values)).toEqual([]);
+  it('has no secret that somebody could leave as it is', () => {
+    expect(problemsOf(values)).toEqual([
+      'ENCRYPTION_KEYS: is required',
+      'JWT_SECRET: is required (or JWKS_URL)',
+    ]);
+  });
+
+  it('is a configuration that starts once it has them', () => {
+    const { JWT_SECRET, ENCRYPTION_KEYS } = complete;
+    expect(problemsOf({ ...values, JWT_SECRET, ENCRYPTION_KEYS })).toEqual([]);
   });
 
   it('shows the defaults that the code has', () => {

@@ -22,16 +22,18 @@ export function loadConfig(raw: RawEnvironment): Config {
   const problems = [
     ...(parsed.success ? [] : parsed.error.issues.map((issue) => sentence(issue, set))),
     ...missingTogether(set),
+    ...tooFast(set),
     ...misspelt(set),
   ];
   if (!parsed.success || problems.length > 0) throw new ConfigInvalid(problems);
   return configFrom(parsed.data);
 }
 
-/** `NAME=` in an env file means "not set", as in a copied `.env.example`. */
+/** `NAME=` in an env file means "not set"; the line end that a secret's file brings along is not part of the secret. */
 function withoutEmpty(raw: RawEnvironment): Record<string, string> {
-  const entries = Object.entries(raw).filter((entry): entry is [string, string] => Boolean(entry[1]?.trim()));
-  return Object.fromEntries(entries);
+  return Object.fromEntries(
+    Object.entries(raw).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
+  );
 }
 
 /** Names the variable and what is wrong with it, never the value: it may be a secret. */
@@ -60,17 +62,30 @@ function tokenKeys(set: Record<string, string>): string[] {
   if (!set.JWT_SECRET && !set.JWKS_URL) return ['JWT_SECRET: is required (or JWKS_URL)'];
   if (set.JWT_SECRET && set.JWKS_URL)
     return ['JWT_SECRET: cannot be combined with JWKS_URL, set one of them'];
-  if (set.JWKS_URL && !set.JWT_ISSUER) return ['JWT_ISSUER: is required with JWKS_URL'];
-  return [];
+  // An issuer signs for many: without an audience we would take what it made for somebody else's app.
+  return ['JWT_ISSUER', 'JWT_AUDIENCE']
+    .filter((name) => set.JWKS_URL && !set[name])
+    .map((name) => `${name}: is required with JWKS_URL`);
+}
+
+const REAL_VENDORS = { STRAVA: 'www.strava.com', OURA: 'api.ouraring.com', WHOOP: 'api.prod.whoop.com' };
+
+/** Real vendors keep real time: windows a hundred times shorter than theirs would break their limits within a minute. */
+function tooFast(set: Record<string, string>): string[] {
+  if ((set.TIME_SCALE ?? '1') === '1') return [];
+  return Object.entries(REAL_VENDORS).flatMap(([vendor, host]) => {
+    const url = set[`${vendor}_API_URL`] ?? `https://${host}`;
+    const isReal = set[`${vendor}_CLIENT_ID`] && URL.canParse(url) && new URL(url).host === host;
+    return isReal ? [`TIME_SCALE: must be 1 as long as ${vendor}_API_URL is the real ${host}`] : [];
+  });
 }
 
 function misspelt(set: Record<string, string>): string[] {
   const known = [...Object.keys(environment), ...foreignNames];
-  const unset = known.filter((name) => set[name] === undefined);
   return Object.keys(set)
     .filter((name) => !known.includes(name))
     .flatMap((name) => {
-      const meant = nearestName(name, unset);
+      const meant = nearestName(name, known);
       return meant ? [`${name}: unknown, did you mean ${meant}?`] : [];
     });
 }

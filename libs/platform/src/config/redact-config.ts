@@ -3,7 +3,7 @@ import { type Config } from './config.js';
 const SECRET_NAME = /secret|key|token|password/i;
 const HIDDEN = '[redacted]';
 
-/** A copy that may be printed: secrets hidden, passwords taken out of URLs. */
+/** A copy that may be printed: secrets hidden, and of a URL only where it leads. */
 export function redactConfig(config: Config): unknown {
   return redact('', config);
 }
@@ -14,15 +14,12 @@ function redact(name: string, value: unknown): unknown {
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, redact(key, child)]));
   if (typeof value !== 'string') return value;
-  if (URL.canParse(value)) return withoutPassword(value);
-  // The Redis prefix has "key" in its name and is no secret.
-  return SECRET_NAME.test(name) && name !== 'keyPrefix' ? HIDDEN : value;
+  // The Redis prefix has "key" in its name and is no secret. Names go first: many a secret parses as a URL.
+  if (SECRET_NAME.test(name) && name !== 'keyPrefix') return HIDDEN;
+  return URL.canParse(value) ? destination(new URL(value)) : value;
 }
 
-function withoutPassword(text: string): string {
-  const url = new URL(text);
-  if (!url.password && !url.username) return text;
-  url.username = url.username && 'user';
-  url.password = url.password && 'redacted';
-  return url.toString();
+/** Passwords stand in the user part as well as in the query. */
+function destination({ protocol, host, pathname, username, search }: URL): string {
+  return `${protocol}//${username ? `${HIDDEN}@` : ''}${host}${pathname}${search ? `?${HIDDEN}` : ''}`;
 }

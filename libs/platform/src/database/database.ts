@@ -43,7 +43,8 @@ export class Database implements Sql {
         await sql.query('commit');
         return result;
       } catch (error) {
-        await rollback(sql);
+        // A connection that is gone, or has a dead query before it, is closed, which rolls back as well.
+        if (!(error instanceof DependencyUnavailable)) await sql.query('rollback');
         throw error;
       }
     });
@@ -101,14 +102,5 @@ async function run<Row extends object>(
     if (types.isNativeError(cause) && isPostgresAway(cause))
       throw new DependencyUnavailable('postgres', { cause });
     throw cause;
-  }
-}
-
-/** The first error is the one to report; a failed rollback means the connection is gone and the server did it for us. */
-async function rollback(sql: Sql): Promise<void> {
-  try {
-    await sql.query('rollback');
-  } catch (error) {
-    if (!(error instanceof DependencyUnavailable)) throw error;
   }
 }

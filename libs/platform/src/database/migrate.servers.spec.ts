@@ -59,14 +59,18 @@ describe('migrations', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('may run outside a transaction, as a concurrent index has to', async () => {
+  it('may run outside a transaction, as a concurrent index has to, while other migrators wait', async () => {
     const folder = folderWith({
       '0001_table.up.sql': 'create table t (id int)',
       '0001_table.down.sql': 'drop table t',
       '0002_index.up.sql': '-- outside a transaction\ncreate index concurrently t_id on t (id)',
       '0002_index.down.sql': '-- outside a transaction\ndrop index concurrently t_id',
     });
-    expect(await migrateUp(url, migrationClasses(folder))).toHaveLength(2);
+    const together = await Promise.all([1, 2, 3].map(() => migrateUp(url, migrationClasses(folder))));
+    expect(together.flat()).toHaveLength(2);
+    expect(await ask("select indisvalid from pg_index where indexrelid = 't_id'::regclass")).toEqual([
+      { indisvalid: true },
+    ]);
     expect(await ask("select to_regclass('t_id') is not null as made")).toEqual([{ made: true }]);
     rmSync(folder, { recursive: true });
   });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { dataSourceOptions } from './data-source-options.js';
 import { migrationClasses } from './migrations.js';
@@ -7,6 +8,7 @@ const MIGRATION_LOCK = 7_263_001;
 const STATEMENT_TIMEOUT_MS = 10 * 60_000;
 // Waiting longer for a table lock would hold up everybody queued behind us.
 const LOCK_TIMEOUT_MS = 5_000;
+const LOCK_PAUSE_MS = 100;
 
 type MigrationClasses = Array<new () => MigrationInterface>;
 
@@ -54,13 +56,28 @@ async function locked<T>(
   }).initialize();
   const lock = dataSource.createQueryRunner();
   try {
-    await lock.query('set lock_timeout = 0');
-    await lock.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await takeLock(lock);
     return await work(dataSource, lock);
   } finally {
     await lock.release();
     // Ends the session, and with it the lock.
     await dataSource.destroy();
+  }
+}
+
+/**
+ * Asked again and again rather than waited for: a statement that waits holds a snapshot, for which another migrator's
+ * `create index concurrently` would wait in turn, and the server cannot see that deadlock.
+ */
+async function takeLock(session: QueryRunner): Promise<void> {
+  for (;;) {
+    const { records } = await session.query(
+      'select pg_try_advisory_lock($1) as taken',
+      [MIGRATION_LOCK],
+      true,
+    );
+    if ((records as Array<{ taken: boolean }>)[0]?.taken) return;
+    await pause(LOCK_PAUSE_MS);
   }
 }
 

@@ -10,7 +10,7 @@ import { type FastifyReply } from 'fastify';
 import { Public } from '../auth/access.js';
 import { HealthRegistry, type Probe } from './health-registry.js';
 
-// Below the usual one-second patience of whoever asks, times what a probe may queue behind.
+// Whoever asks must be more patient than this: give a Kubernetes probe timeoutSeconds: 3.
 const PROBE_DEADLINE_MS = 2_000;
 
 @ApiTags('operations')

@@ -6,11 +6,16 @@ import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Min, ValidateNested } from 'class-validator';
 import request from 'supertest';
+import { tokenFor } from '../../../../test/harness/environment.js';
+import { Admin, Public } from '../auth/access.js';
+import { AuthModule } from '../auth/auth.module.js';
 import { createLogger } from '../logging/logger.js';
 import { SurroundingsModule } from '../process/surroundings.module.js';
 import { type Config } from '../config/config.js';
 import { EdgeModule } from './edge.module.js';
 import { createHttpAdapter } from './server.js';
+
+const SECRET = 'a-secret-for-tests-of-at-least-32-characters';
 
 class Shoe {
   @IsInt()
@@ -28,11 +33,17 @@ class Order {
   shoe?: Shoe;
 }
 
+@Public()
 @Controller()
 class Shop {
   @Post('orders')
   order(@Body() order: Order) {
     return order;
+  }
+
+  @Post('ping')
+  ping() {
+    return { ok: true };
   }
 
   @Get('bug')
@@ -41,14 +52,23 @@ class Shop {
   }
 }
 
-@Module({ imports: [EdgeModule], controllers: [Shop] })
+@Admin()
+@Controller('admin')
+class Office {
+  @Get('till')
+  till() {
+    return { euros: 17 };
+  }
+}
+
+@Module({ imports: [EdgeModule, AuthModule], controllers: [Shop, Office] })
 class ShopModule {}
 
 describe('the edge of every HTTP process', () => {
   let app: NestFastifyApplication;
   beforeAll(async () => {
     const surroundings = SurroundingsModule.with(
-      { timeScale: 1 } as Config,
+      { timeScale: 1, auth: { keys: { secret: SECRET } } } as Config,
       createLogger({ level: 'silent', process: 'test' }),
     );
     const testing = await Test.createTestingModule({ imports: [surroundings, ShopModule] }).compile();
@@ -92,6 +112,22 @@ describe('the edge of every HTTP process', () => {
       details: expect.any(Array),
       request_id: expect.any(String),
     });
+  });
+
+  it('takes JSON that is named and not sent for no body', async () => {
+    await request(app.getHttpServer()).post('/ping').set('content-type', 'application/json').expect(201);
+  });
+
+  it.each([
+    ['nobody', undefined, 401],
+    ['an athlete', 'athlete', 403],
+    ['an admin', 'admin', 200],
+  ])('lets %s into the office: %s %i', async (_, role, status) => {
+    const token = role && (await tokenFor('someone', { role }, SECRET));
+    for (const path of ['/admin/till', '/%61dmin/till']) {
+      const asked = request(app.getHttpServer()).get(path);
+      await (token ? asked.set('authorization', `Bearer ${token}`) : asked).expect(status);
+    }
   });
 
   it('tells nothing of an error that nobody foresaw', async () => {

@@ -1,6 +1,5 @@
 import { NotFoundException, PayloadTooLargeException } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
-import { QueryFailedError } from 'typeorm';
 import {
   DependencyUnavailable,
   Forbidden,
@@ -29,21 +28,20 @@ describe('errorAnswer', () => {
       'Unsupported content type, send application/json',
     ],
     [
-      'postgres refusing connections',
-      withCode('connect ECONNREFUSED', 'ECONNREFUSED'),
-      503,
-      'postgres is unavailable',
+      'a body that broke off',
+      Object.assign(withCode('aborted', 'ECONNRESET'), { statusCode: 400 }),
+      400,
+      'Malformed request',
     ],
-    ['postgres shutting down', withCode('terminating connection', '57P01'), 503, 'postgres is unavailable'],
     [
-      'the same inside TypeORM',
-      new QueryFailedError('select', [], withCode('x', '57P01')),
-      503,
-      'postgres is unavailable',
+      "a vendor's network, which the vendor's client has to explain",
+      withCode('connect', 'ECONNREFUSED'),
+      500,
+      'Internal error',
     ],
+    ["a time-out that may be anybody's", named('TimeoutError'), 500, 'Internal error'],
     ['redis away', named('MaxRetriesPerRequestError'), 503, 'redis is unavailable'],
     ['redis frozen', new Error('Command timed out'), 503, 'redis is unavailable'],
-    ['nats away', named('TimeoutError'), 503, 'nats is unavailable'],
     [
       'a unique violation, which is ours to handle',
       withCode('duplicate key', '23505'),

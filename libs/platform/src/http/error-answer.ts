@@ -21,14 +21,13 @@ const STATUS: Record<ErrorKind, number> = {
 
 /** What the caller is told. Only our own errors and the framework's 4xx speak; the rest is "Internal error". */
 export function errorAnswer(thrown: unknown): ErrorAnswer {
+  // First: a request that breaks off is a network error too, and the caller's own.
+  const status = clientErrorStatus(thrown);
+  if (status !== undefined) return { status, error: clientErrorText(status), details: [] };
   const error = dependencyFailure(thrown);
-  if (error instanceof AppError) {
-    const { message, details, kind, retryAfterSeconds } = error;
-    return { status: STATUS[kind], error: message, details, retryAfterSeconds };
-  }
-  const status = clientErrorStatus(error);
-  if (status === undefined) return { status: 500, error: 'Internal error', details: [] };
-  return { status, error: clientErrorText(status), details: [] };
+  if (!(error instanceof AppError)) return { status: 500, error: 'Internal error', details: [] };
+  const { message, details, kind, retryAfterSeconds } = error;
+  return { status: STATUS[kind], error: message, details, retryAfterSeconds };
 }
 
 /** Nest and Fastify both put 4xx on their errors: an unknown route, a body too large, JSON that doesn't parse. */

@@ -27,11 +27,11 @@ const protect = helmet({
 });
 
 // Helmet builds the same dozen headers anew for every request, a twentieth of a trivial one's time. Here it does so once.
-const headers = headersOf(protect);
+export const secureHeaderFields = headersOf(protect);
 
 export function secureHeaders(server: FastifyInstance): void {
   server.addHook('onRequest', (_request, reply, done) => {
-    void reply.headers(headers);
+    void reply.headers(secureHeaderFields);
     done();
   });
 }

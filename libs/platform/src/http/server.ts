@@ -3,15 +3,19 @@ import { type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
   type FastifyError,
+  type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify';
 import { errorAnswer, errorBody } from './error-answer.js';
 import { sendError } from './error.filter.js';
+import { secureHeaderFields } from './secure-headers.js';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+const TIMEOUT_CHECK_MS = 5_000;
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /** Fastify as every HTTP process of ours runs it. `trustProxy` names the peers whose X-Forwarded-For is believed. */
@@ -20,6 +24,7 @@ export function createHttpAdapter(trustProxy: readonly string[]): FastifyAdapter
     bodyLimit: BODY_LIMIT_BYTES,
     // Slow senders are cut: a request that has not arrived by then never will.
     requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     routerOptions: { maxParamLength: 512 },
     // A caller's own id is kept, so that it can be found in both logs; anything odd is replaced.
@@ -35,13 +40,24 @@ export function createHttpAdapter(trustProxy: readonly string[]): FastifyAdapter
     frameworkErrors: answerUnroutable as FastifyServerOptions['frameworkErrors'],
     clientErrorHandler: answerUnparsable,
   });
+  acceptEmptyJson(adapter.getInstance());
   // Only JSON is taken. Fastify would parse text/plain as well, and a route would then see a string for a body.
   adapter.getInstance().removeContentTypeParser('text/plain');
   return adapter;
 }
 
-/** A URL that cannot be decoded belongs to no route. */
+/** Many clients name JSON as the type of a body they do not send. */
+function acceptEmptyJson(server: FastifyInstance): void {
+  const parse = server.getDefaultJsonParser('error', 'error');
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined);
+    else void parse(request, body as string, done);
+  });
+}
+
+/** A URL that cannot be decoded belongs to no route, and no hook has seen it. */
 function answerUnroutable(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  void reply.headers(secureHeaderFields).header('x-request-id', request.id);
   sendError(reply, errorAnswer(error), request.id);
 }
 

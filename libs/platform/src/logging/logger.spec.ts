@@ -15,31 +15,57 @@ function capture() {
 }
 
 const NAMES = [
-  'authorization',
-  'password',
-  'access_token',
-  'refreshToken',
-  'client_secret',
-  'x-api-key',
-  'cookie',
-  'token',
+  ...['authorization', 'cookie', 'set-cookie', 'password', 'secret', 'client_secret', 'clientSecret'],
+  ...['token', 'access_token', 'refreshToken', 'x-api-key', 'apiKey', 'api_key', 'STRAVA_CLIENT_SECRET'],
 ];
+const name = fc
+  .constantFrom(...NAMES)
+  .chain((known) => fc.constantFrom(known, known.toUpperCase(), known.toLowerCase()));
+const planted = fc.string({ minLength: 12, unit: fc.constantFrom(...'ABCDEFGHJKLMNP23456789') });
+/** How a secret comes to be deep inside something: by name, in a list, on an error, as an error's cause. */
+const wrapping = fc.constantFrom(
+  (inner: unknown) => ({ request: inner }),
+  (inner: unknown) => ({ list: [inner] }),
+  (inner: unknown) => ({
+    err: Object.assign(new Error('failed'), { config: inner, command: { args: [inner] } }),
+  }),
+  (inner: unknown) => ({ err: new Error('failed', { cause: inner }) }),
+);
 
 describe('the log', () => {
   it('hides secrets wherever they are in what is logged', () => {
-    const planted = fc.string({ minLength: 12, unit: fc.constantFrom(...'ABCDEFGHJKLMNP23456789') });
-    const depth = fc.constantFrom(
-      (name: string, secret: string) => ({ [name]: secret }),
-      (name: string, secret: string) => ({ headers: { [name]: secret } }),
-      (name: string, secret: string) => ({ request: { headers: { [name]: secret } } }),
-    );
     fc.assert(
-      fc.property(fc.constantFrom(...NAMES), planted, depth, (name, secret, wrap) => {
+      fc.property(name, planted, fc.array(wrapping, { maxLength: 5 }), (key, secret, wrappings) => {
         const { logger, text } = capture();
-        logger.info(wrap(name, secret), 'event');
+        logger.info(
+          wrappings.reduce<object>((inner, wrap) => wrap(inner), { [key]: secret }),
+          'event',
+        );
         expect(text()).not.toContain(secret);
-        expect(text()).toContain('[redacted]');
       }),
     );
+  });
+
+  it('keeps of an error what explains it, and of a failed command not its arguments', () => {
+    const { logger, text } = capture();
+    const err = Object.assign(new Error('WRONGPASS'), {
+      code: 'E1',
+      command: { name: 'auth', args: ['hunter2'] },
+    });
+    logger.warn({ err, url: 'redis://user:hunter2@cache:6379/0' }, 'redis connection failed');
+    expect(JSON.parse(text())).toMatchObject({
+      level: 'warn',
+      err: { type: 'Error', message: 'WRONGPASS', code: 'E1', stack: expect.stringContaining('logger.spec') },
+      url: 'redis://[redacted]@cache:6379/0',
+    });
+    expect(text()).not.toContain('hunter2');
+  });
+
+  it('ends a cycle instead of the process', () => {
+    const { logger, text } = capture();
+    const circle: Record<string, unknown> = {};
+    circle.again = circle;
+    logger.info({ circle }, 'event');
+    expect(text()).toContain('[too deep]');
   });
 });

@@ -53,7 +53,7 @@ export class BatchConsumer<T> {
       throw new Error(`no pull has ended for ${Math.round(silentMs / 1_000)} s`);
   }
 
-  async runOnce(consumer: Consumer): Promise<number> {
+  private async runOnce(consumer: Consumer): Promise<number> {
     const { batchSize, expiresMs, subject } = this.consumption;
     const batch: Array<Delivery<T>> = [];
     const pulled = await consumer.fetch({ max_messages: batchSize, expires: expiresMs });
@@ -65,8 +65,20 @@ export class BatchConsumer<T> {
       this.stopping.signal.removeEventListener('abort', close);
     }
     this.lastPullAtMs = performance.now();
-    if (batch.length > 0) await this.consumption.handle(batch);
+    if (batch.length > 0) await this.handle(batch);
     return batch.length;
+  }
+
+  /** A handler that throws leaves its batch to be delivered again; the pull itself is fine. */
+  private async handle(batch: ReadonlyArray<Delivery<T>>): Promise<void> {
+    try {
+      await this.consumption.handle(batch);
+    } catch (err) {
+      this.logger.error(
+        { err, durable: this.consumption.consumer.durable_name, batch: batch.length },
+        'batch failed',
+      );
+    }
   }
 
   private async loop(): Promise<void> {

@@ -2,6 +2,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_PAUSE_MS = 250;
+const PING_MS = 2_500;
 
 /** A connection that comes back by itself, for ever. */
 export function connectNats(url: string, name: string): Promise<NatsConnection> {
@@ -11,6 +12,10 @@ export function connectNats(url: string, name: string): Promise<NatsConnection> 
     timeout: CONNECT_TIMEOUT_MS,
     reconnectTimeWait: RECONNECT_PAUSE_MS,
     maxReconnectAttempts: -1,
+    // By default a half-open link is noticed after four minutes, and two refused logins end the client for good.
+    pingInterval: PING_MS,
+    maxPingOut: 2,
+    ignoreAuthErrorAbort: true,
   });
 }
 

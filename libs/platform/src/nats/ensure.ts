@@ -15,6 +15,15 @@ export async function ensureStream(manager: JetStreamManager, definition: Stream
   else await manager.streams.update(definition.name, { ...existing.config, ...definition });
 }
 
+/** Creates the stream if it is missing; asks one question where it is not. */
+export async function ensureStreamExists(
+  manager: JetStreamManager,
+  definition: StreamDefinition,
+): Promise<void> {
+  const existing = await orUndefined(manager.streams.info(definition.name), JetStreamApiCodes.StreamNotFound);
+  if (!existing) await manager.streams.add(definition);
+}
+
 export async function ensureConsumer(
   manager: JetStreamManager,
   stream: string,

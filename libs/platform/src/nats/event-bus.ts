@@ -1,8 +1,10 @@
+import { types } from 'node:util';
 import { jetstream, type JetStreamClient, type PubAck } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { context, propagation } from '@opentelemetry/api';
 import { Counter } from 'prom-client';
 import { DependencyUnavailable } from '../errors/app-error.js';
+import { watchLink } from './connect.js';
 import { encode, MessageMalformed, type Subject } from './subject.js';
 
 const PUBLISH_TIMEOUT_MS = 2_000;
@@ -18,26 +20,53 @@ const validated = new Counter({
   labelNames: ['topic', 'status'],
 });
 
+// What waits for its acknowledgement is kept in memory; beyond this a frozen server would cost us ours.
+const MOST_BYTES_IN_FLIGHT = 32 * 1024 * 1024;
+// The server is not there, or does not answer. Anything else it says is about the event and will be said again.
+const AWAY = new Set([
+  'ClosedConnectionError',
+  'ConnectionError',
+  'DrainingConnectionError',
+  'JetStreamNotEnabled',
+  'NoRespondersError',
+  'RequestError',
+  'TimeoutError',
+]);
+
 export class EventBus {
   private readonly js: JetStreamClient;
+  private bytesInFlight = 0;
 
-  constructor(connection: NatsConnection) {
+  constructor(
+    connection: NatsConnection,
+    private readonly link: { isUp(): boolean } = watchLink(connection),
+  ) {
     this.js = jetstream(connection, { timeout: PUBLISH_TIMEOUT_MS });
   }
 
   /**
-   * Resolves once the stream has stored the event (or already had one of that id); anything else rejects and the event
-   * is not stored by us later. The current trace travels in its headers.
+   * Resolves once the stream has stored the event, or already had one of that id. A rejection does not mean that it is
+   * not stored: a server that froze may do so when it wakes. Publishing it again under the same id is always right.
+   * The current trace travels in its headers.
    */
   async publish<T>(subject: Subject<T>, payload: T, messageId: string): Promise<PubAck> {
     const text = this.encoded(subject, payload);
+    if (!this.link.isUp() || this.bytesInFlight + text.length > MOST_BYTES_IN_FLIGHT) {
+      published.inc({ topic: subject.name, status: 'failure' });
+      throw new DependencyUnavailable('nats');
+    }
+    this.bytesInFlight += text.length;
     try {
       const ack = await this.js.publish(subject.name, text, { msgID: messageId, headers: traceHeaders() });
       published.inc({ topic: subject.name, status: 'success' });
       return ack;
     } catch (cause) {
       published.inc({ topic: subject.name, status: 'failure' });
-      throw new DependencyUnavailable('nats', { cause });
+      if (types.isNativeError(cause) && AWAY.has(cause.name))
+        throw new DependencyUnavailable('nats', { cause });
+      throw cause;
+    } finally {
+      this.bytesInFlight -= text.length;
     }
   }
 

@@ -59,7 +59,12 @@ async function requireSchema(client: pg.Client): Promise<void> {
 }
 
 async function checkRedis(url: string, logger: Logger): Promise<void> {
-  const redis = new Redis(url, { lazyConnect: true, connectTimeout: PATIENCE_MS, retryStrategy: () => null });
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: PATIENCE_MS,
+    commandTimeout: PATIENCE_MS,
+    retryStrategy: () => null,
+  });
   let failure: Error | undefined;
   redis.on('error', (error: Error) => (failure = error));
   try {

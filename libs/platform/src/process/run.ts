@@ -5,6 +5,7 @@ import { type Config } from '../config/config.js';
 import { ConfigInvalid, loadConfig } from '../config/load-config.js';
 import { redactConfig } from '../config/redact-config.js';
 import { HealthRegistry } from '../health/health-registry.js';
+import { enforceDeadline } from '../http/deadline.js';
 import { observeRequests } from '../http/observe-requests.js';
 import { secureHeaders } from '../http/secure-headers.js';
 import { createHttpAdapter } from '../http/server.js';
@@ -54,9 +55,10 @@ export async function run(...roles: Role[]): Promise<void> {
     await checkServers(config, logger);
     const tracing = await startTracing(config.tracing.endpoint, `pacekeeper-${name}`);
     const running = { apps, tracing, logger };
+    // Before anything listens: as the first process of a container we would otherwise be deaf to a stop while we start.
+    stopOnSignal(running);
     for (const role of roles) apps.push(await create(role, config, running));
     for (const [index, role] of roles.entries()) await listen(apps[index], role.port(config));
-    stopOnSignal(running);
     logger.info({ urls: await Promise.all(apps.map((app) => app.getUrl())) }, 'ready');
   } catch (error) {
     console.error(`${name} cannot start: ${sentence(error)}`);
@@ -78,6 +80,7 @@ async function create(
   const server = app.getHttpAdapter().getInstance();
   secureHeaders(server);
   observeRequests(server, logger, tracing.enabled);
+  enforceDeadline(server);
   await role.prepare?.(app);
   return app;
 }
@@ -92,9 +95,13 @@ async function listen(app: NestFastifyApplication | undefined, port: number): Pr
 }
 
 function stopOnSignal(running: Running): void {
-  const stop = (signal: NodeJS.Signals) => void shutDown(signal, running);
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
+  let stopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      void shutDown(signal, running);
+    });
 }
 
 /** Not ready, then no new connections, then work in hand finished, then the connections to our servers closed. */
@@ -111,7 +118,9 @@ async function shutDown(signal: NodeJS.Signals, { apps, tracing, logger }: Runni
     logger.flush(() => process.exit(1));
   }, SHUTDOWN_DEADLINE_MS).unref();
   for (const app of apps) app.get(HealthRegistry).drain();
-  const closed = await Promise.allSettled([...apps.map((app) => app.close()), tracing.stop()]);
+  const closed = await Promise.allSettled(apps.map((app) => app.close()));
+  // Last, or the spans of what was finished meanwhile would be lost.
+  closed.push(...(await Promise.allSettled([tracing.stop()])));
   const failures = closed.filter((result) => result.status === 'rejected');
   for (const { reason } of failures) logger.error({ err: reason as unknown }, 'could not close');
   logger.info('stopped');

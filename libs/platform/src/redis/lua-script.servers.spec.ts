@@ -54,10 +54,37 @@ describe('a Lua script', () => {
     expect(() => count.run(redis, ['a'], [])).toThrow('not 1 and 0');
   });
 
+  it('is not taken for another of its name, nor for a command of Redis', async () => {
+    const other = mkdtempSync(join(folder, 'other-'));
+    const header = '-- KEYS[1] a key\n-- returns a number\n';
+    writeFileSync(join(other, 'get.lua'), `${header}return 2`);
+    const first = script<number>('get', `${header}return 1`);
+    const second = new LuaScript<number>(pathToFileURL(join(other, 'module.js')).toString(), './get.lua');
+    expect([await first.run(redis, ['k'], []), await second.run(redis, ['k'], [])]).toEqual([1, 2]);
+  });
+
+  it('may take any number of keys and arguments from the last documented on', async () => {
+    const text = `-- KEYS[1…] counters
+-- ARGV[1] a word
+-- ARGV[2…] more words
+-- returns how many it got
+return { #KEYS, #ARGV }`;
+    const several = script<[number, number]>('several', text);
+    expect(await several.run(redis, ['a', 'b', 'c'], ['x', 'y'])).toEqual([3, 2]);
+    expect(() => several.run(redis, ['a'], [])).toThrow(
+      'takes at least 0 keys and at least 1 arguments, not 1 and 0',
+    );
+  });
+
   it.each([
     ['says nothing', 'return 1', 'does not say what it returns'],
     ['says only what it returns', '-- returns one\nreturn 1', 'documents no KEYS'],
     ['leaves a key out', '-- KEYS[2] a key\n-- returns one\nreturn 1', 'KEYS are not numbered'],
+    [
+      'goes on too early',
+      '-- KEYS[1…] keys\n-- KEYS[2] a key\n-- returns one\nreturn 1',
+      'KEYS are not numbered',
+    ],
   ])('is refused at start when its header %s', (name, text, problem) => {
     expect(() => script(name.replaceAll(' ', '_'), text)).toThrow(problem);
   });

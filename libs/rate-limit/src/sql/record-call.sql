@@ -1,0 +1,11 @@
+-- The share lock makes a rebuild wait for this row, or this row for the rebuild, after which the epoch no longer fits.
+insert into strava_api_requests (user_id, endpoint, class, window_id, day_id)
+select $1::uuid, $2, $3, $4::bigint, $5::bigint
+from (
+  select 1
+  from vendor_budget_epoch
+  where vendor = $6
+    and epoch = $7::bigint
+  for share
+) current_epoch
+returning id

@@ -1,0 +1,2 @@
+drop table vendor_budget_epoch;
+drop table strava_api_requests;
