@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { RateLimiterRedis, RateLimiterUnion } from 'rate-limiter-flexible';
 import { DataSource } from 'typeorm';
-import { createLogger, createRedis, Database, migrateUp, timeScale } from '#platform';
-import { Ledger, stravaPolicy, VendorBudget, type VendorPolicy } from '#rate-limit';
+import { createLogger, Database, migrateUp, timeScale } from '#platform';
+import { budgetConnection, Ledger, stravaPolicy, VendorBudget, type VendorPolicy } from '#rate-limit';
 import { median, report } from './harness.js';
 
 // One question to the budget (four counters, reserve, boundary, state) against the nearest thing there is: a union of two
@@ -19,8 +20,9 @@ await migrateUp(databaseUrl);
 const dataSource = await new DataSource({ type: 'postgres', url: databaseUrl }).initialize();
 const logger = createLogger({ level: 'warn', process: 'bench' });
 
-const ours = createRedis({ url: redisUrl, keyPrefix: `bench:${randomUUID()}:` }, logger);
+const ours = budgetConnection({ url: redisUrl, keyPrefix: `bench:${randomUUID()}:` }, logger);
 const theirs = new Redis(redisUrl);
+await once(ours, 'ready');
 const budget = new VendorBudget(
   endless(stravaPolicy),
   ours,

@@ -25,7 +25,7 @@ export interface Question {
 }
 
 export type Answer =
-  | { readonly verdict: 'granted'; readonly windows: Windows }
+  | { readonly verdict: 'granted'; readonly keys: readonly string[]; readonly nowMs: number }
   | { readonly verdict: 'refused'; readonly window: string; readonly retryAfterMs: number }
   /** Redis has forgotten what was spent. */
   | { readonly verdict: 'lost' };
@@ -38,6 +38,12 @@ export interface Windows {
   /** When they may be charged: not near a boundary, where the vendor's clock may have it otherwise. */
   readonly fromMs: number;
   readonly untilMs: number;
+}
+
+interface Prepared {
+  readonly limits: string;
+  readonly untilMs: number;
+  readonly args: readonly number[];
 }
 
 const acquire = new LuaScript<[verdict: string, nowMs: number, instead: number | string]>(
@@ -66,6 +72,7 @@ export class Counters {
   /** Redis' clock minus ours. */
   private skewMs = 0;
   private believed: Windows | undefined;
+  private readonly prepared = new Map<CallClass, Prepared>();
 
   constructor(
     private readonly policy: VendorPolicy,
@@ -81,7 +88,7 @@ export class Counters {
       const windows = this.windowsNow();
       const [verdict, nowMs, instead] = await this.put(question, windows);
       this.skewMs = nowMs - Date.now();
-      if (verdict === 'granted') return { verdict, windows: { ...windows, nowMs } };
+      if (verdict === 'granted') return { verdict, keys: windows.keys, nowMs };
       if (verdict === 'lost') return { verdict };
       if (verdict === 'slot') return { verdict: 'refused', window: 'slot', retryAfterMs: Number(instead) };
       if (verdict === 'full') return this.refusal(windows, nowMs, String(instead));
@@ -160,18 +167,26 @@ export class Counters {
   }
 
   private put({ id, class: callClass, holdsSlot, state }: Question, windows: Windows) {
-    const { counters, slots } = this.policy;
+    const keys = [this.stateKey, this.limitsKey, this.slotsKey, ...windows.keys];
+    const slots = holdsSlot ? this.policy.slots : 0;
+    const asked = [state, this.limits, windows.fromMs, windows.untilMs, id, slots, this.slotMs];
+    return acquire.run(this.redis, keys, [...asked, ...this.counterArgs(callClass, windows)]);
+  }
+
+  /** How far this class may fill each counter, and how long it is kept: the same until the windows or limits change. */
+  private counterArgs(callClass: CallClass, windows: Windows): readonly number[] {
+    const known = this.prepared.get(callClass);
+    if (known?.limits === this.limits && known.untilMs === windows.untilMs) return known.args;
     const limits = this.limitsNow();
-    const args: Array<string | number> = [state, this.limits, windows.fromMs, windows.untilMs];
-    args.push(id, holdsSlot ? slots : 0, this.slotMs);
-    for (const [index, counter] of counters.entries()) {
+    const args = this.policy.counters.flatMap((counter, index) => {
       const window = windows.windows[index] as Window;
-      args.push(
+      return [
         this.ceilingOf(counter, limits[index] ?? 0, callClass, window, windows.nowMs),
         keptUntilMs(window),
-      );
-    }
-    return acquire.run(this.redis, [this.stateKey, this.limitsKey, this.slotsKey, ...windows.keys], args);
+      ];
+    });
+    this.prepared.set(callClass, { limits: this.limits, untilMs: windows.untilMs, args });
+    return args;
   }
 
   private ceilingOf(
@@ -207,7 +222,7 @@ export class Counters {
   private windowsNow(): Windows {
     const nowMs = Date.now() + this.skewMs;
     const last = this.believed;
-    if (last && nowMs >= last.fromMs && nowMs < last.untilMs) return { ...last, nowMs };
+    if (last && nowMs >= last.fromMs && nowMs < last.untilMs) return last;
     this.believed = this.windowsAt(nowMs);
     return this.believed;
   }

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Redis } from 'ioredis';
-import { createLogger, createRedis, timeScale } from '#platform';
+import { createLogger, timeScale } from '#platform';
 import { eventually } from '../../../test/harness/eventually.js';
 import { Proxy } from '../../../test/harness/proxy.js';
 import { required } from '../../../test/harness/servers.js';
 import { openTestDatabase, type OpenDatabase } from '../../../test/harness/test-database.js';
+import { budgetConnection } from './budget-connection.js';
 import { Ledger } from './ledger.js';
 import { type CallClass, ceiling, strava, type VendorPolicy } from './policy.js';
 import { type Acquisition, type Call, type Permit, VendorBudget } from './vendor-budget.js';
@@ -50,10 +51,7 @@ describe('the budget', () => {
 
   async function worker({ policy = eternal({ '15min': 100, day: 1_000 }), scale = 1, url, prefix }: Setting) {
     const keyPrefix = prefix ?? `t:${randomUUID()}:`;
-    const redis = createRedis({ url: url ?? required('REDIS_URL'), keyPrefix }, logger, {
-      enableOfflineQueue: false,
-      autoResendUnfulfilledCommands: false,
-    });
+    const redis = budgetConnection({ url: url ?? required('REDIS_URL'), keyPrefix }, logger);
     connections.push(redis);
     await eventually('the connection', () => redis.status === 'ready');
     const budget = new VendorBudget(

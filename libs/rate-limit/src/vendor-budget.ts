@@ -59,10 +59,7 @@ export class VendorBudget {
   private runId: string | undefined;
   private state: string | undefined;
 
-  /**
-   * `redis` must neither queue nor repeat commands: repeated on a restarted server, a question would be answered by its
-   * ignorance.
-   */
+  /** `redis` is a `budgetConnection`. */
   constructor(
     private readonly policy: VendorPolicy,
     private readonly redis: Redis,
@@ -106,10 +103,8 @@ export class VendorBudget {
         state,
       });
       switch (answer.verdict) {
-        case 'granted': {
-          const { keys, nowMs } = answer.windows;
-          return { id, call, state, keys, nowMs, grantedAtMs: performance.now() };
-        }
+        case 'granted':
+          return { id, call, state, keys: answer.keys, nowMs: answer.nowMs, grantedAtMs: performance.now() };
         case 'refused':
           return { kind: 'refused', window: answer.window, retryAfterMs: answer.retryAfterMs };
         case 'lost':
