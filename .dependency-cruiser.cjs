@@ -73,8 +73,8 @@ module.exports = {
     {
       name: 'no-test-code-in-production',
       severity: 'error',
-      from: { path: '^(libs|apps)/', pathNot: '\\.spec\\.ts$' },
-      to: { path: '(^test/|\\.spec\\.ts$)' },
+      from: { path: '^(libs|apps)/', pathNot: '\\.(spec|harness)\\.ts$' },
+      to: { path: '(^test/|\\.(spec|harness)\\.ts$)' },
     },
     {
       name: 'no-unresolvable',

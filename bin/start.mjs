@@ -40,7 +40,7 @@ await run(async ({ args, children, interruptionIsSuccess, untilInterrupted }) =>
 
   const ports = await choosePorts();
   const urls = urlsFor(ports);
-  const env = appEnvironment({ serverUrls, secrets, ports, urls });
+  const env = appEnvironment({ serverUrls, secrets, ports, urls, folder });
   await step('starting Pacekeeper', () => startApps({ children, folder, env }, urls));
 
   // The demo import comes here: everything answers, nothing is announced yet.

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { given } from './environment.mjs';
 import { JWT_AUDIENCE, JWT_ISSUER } from './tokens.mjs';
 
@@ -16,7 +17,7 @@ const vendorPaths = {
 export const needsSimulator = () => Object.keys(vendorPaths).some((name) => !given[name]);
 
 /** The environment of every process of `npm start`: ours where the person set nothing. One list, one line each. */
-export function appEnvironment({ serverUrls, secrets, ports, urls }) {
+export function appEnvironment({ serverUrls, secrets, ports, urls, folder }) {
   const { athlete_id, other_athlete_id, admin_id, JWT_SECRET, ...appSecrets } = secrets;
   const vendorUrls = Object.entries(vendorPaths).map(([name, below]) => [name, `${urls.simulator}${below}`]);
   return {
@@ -24,6 +25,8 @@ export function appEnvironment({ serverUrls, secrets, ports, urls }) {
     JWT_ISSUER,
     JWT_AUDIENCE,
     PUBLIC_URL: urls.api,
+    // Pacekeeper's data outlives a stop, so the vendors' must too: unknown tokens would look like athletes who left.
+    SIMULATOR_STATE: path.join(folder, 'simulator.json'),
     ...(given.JWKS_URL ? {} : { JWT_SECRET }), // one or the other
     ...appSecrets,
     ...(urls.simulator ? Object.fromEntries(vendorUrls) : {}),

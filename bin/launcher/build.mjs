@@ -73,7 +73,7 @@ function copy(asset) {
 const inDist = (file) => path.join('dist', file);
 const outputOf = (source) => inDist(source.replace(/\.ts$/, '.js'));
 const isAsset = (file) => /^(apps|libs)\//.test(file) && ASSETS.includes(path.extname(file));
-const isCompiled = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.endsWith('.spec.ts');
+const isCompiled = (file) => file.endsWith('.ts') && !/\.(d|spec|harness)\.ts$/.test(file);
 
 /** Every file that the build reads, relative to the root. */
 function sources() {

@@ -74,6 +74,8 @@ export class TokenVerifier {
     const { sub: subject, iss: issuer = '', exp, iat } = payload;
     if (typeof subject !== 'string' || subject.trim() === '')
       throw new Unauthenticated('Token has no subject');
+    // Postgres holds neither a NUL nor half of a surrogate pair.
+    if (!isStorable(subject) || !isStorable(issuer)) throw new Unauthenticated('Token names nobody');
     // jose accepts a token issued in the future; nobody honest makes one.
     if (iat !== undefined && iat * 1_000 > this.clock.nowMs() + CLOCK_TOLERANCE_SECONDS * 1_000)
       throw new Unauthenticated('Token is issued in the future');
@@ -140,6 +142,10 @@ function withCooldown(verify: (token: string) => Promise<Verified>): (token: str
       throw cause;
     }
   };
+}
+
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && Buffer.from(text).toString() === text;
 }
 
 function keysAreAway(cause: unknown): boolean {

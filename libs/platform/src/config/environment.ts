@@ -83,7 +83,7 @@ export const environment = {
 };
 
 // Read by the simulator, which parses its own; known here so that nobody is told it is misspelt.
-export const foreignNames = ['SIMULATOR_PORT'];
+export const foreignNames = ['SIMULATOR_PORT', 'SIMULATOR_STATE'];
 
 export const environmentSchema = z.object(environment);
 export type Environment = z.output<typeof environmentSchema>;

@@ -1,0 +1,34 @@
+import { type FastifyInstance } from 'fastify';
+import { type Core, type Dialect, openDoor } from '../core/index.js';
+import { brokerRoutes } from './broker.routes.js';
+import { mediaRoutes } from './media.routes.js';
+import { policyRoutes } from './policy.routes.js';
+import { ViewingPolicy } from './policy.js';
+
+/** The video broker under `/broker`: a catalogue, a resolver, and the clips that its sources point at. */
+export async function mountBroker(app: FastifyInstance, core: Core): Promise<void> {
+  const policy = new ViewingPolicy();
+  core.world.onReset(() => policy.reset());
+  core.memory.keep('broker policy', policy);
+
+  await app.register(
+    (api, _options, done) => {
+      openDoor(api, core, BROKER_DIALECT);
+      api.setNotFoundHandler((_request, reply) => reply.code(404).send({ reason: 'not_found' }));
+      brokerRoutes(api, policy);
+      mediaRoutes(api);
+      policyRoutes(api, policy);
+      done();
+    },
+    { prefix: '/broker' },
+  );
+}
+
+const REASONS = { 404: 'not_found', 429: 'rate_limited', 500: 'internal_error' } as const;
+
+/** The broker rations nothing and names no resource: an episode may be resolved again and again. */
+const BROKER_DIALECT: Dialect = {
+  vendor: 'broker',
+  charge: () => undefined,
+  problem: (status) => ({ body: { reason: REASONS[status] } }),
+};

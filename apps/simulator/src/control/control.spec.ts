@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Harness, Receiver } from '../simulator.harness.js';
+
+let sim: Harness;
+beforeEach(async () => {
+  sim = await Harness.open();
+});
+afterEach(() => sim.close());
+
+const refused = (path: string, body: unknown) => sim.json('POST', `/__sim${path}`, body);
+
+describe('POST /__sim/athletes', () => {
+  it('answers id, provider and a code that works', async () => {
+    const answer = await sim.sim('/athletes', {
+      provider: 'strava',
+      activities: 3,
+      manual_share: 1,
+      seed: 5,
+    });
+    expect(answer).toEqual({ id: expect.any(String), provider: 'strava', code: expect.any(String) });
+    const { body } = await sim.exchange(answer.code);
+    const listed = (await sim.get('/api/v3/athlete/activities', body.access_token)).body as {
+      manual: boolean;
+    }[];
+    expect(listed.map(({ manual }) => manual)).toEqual([true, true, true]);
+  });
+
+  it('gives the same athlete for the same seed', async () => {
+    const dump = async () => {
+      const { accessToken } = await sim.connect({ activities: 20, seed: 42 });
+      return (await sim.get('/api/v3/athlete/activities', accessToken)).text;
+    };
+    const first = await dump();
+    await sim.sim('/reset');
+    expect(await dump()).toBe(first);
+  });
+
+  it.each([
+    [{}, 'provider'],
+    [{ provider: 'garmin' }, 'provider'],
+    [{ provider: 'strava', activities: -1 }, 'activities'],
+    [{ provider: 'strava', manual_share: 2 }, 'manual_share'],
+    [{ provider: 'strava', seed: 'x' }, 'seed'],
+    [{ provider: 'strava', first_activity_id: '12x' }, 'first_activity_id'],
+  ])('refuses %j naming %s', async (body, field) => {
+    const { status, body: answer } = await refused('/athletes', body);
+    expect(status).toBe(400);
+    expect(answer.error).toBe('Validation failed');
+    expect(answer.details[0]).toMatch(new RegExp(`^${field}: `));
+  });
+});
+
+describe('/__sim/activities', () => {
+  const intervals = {
+    sport_type: 'Run',
+    profile: 'intervals',
+    repetitions: 6,
+    repetition_distance_m: 800,
+    start_date: '2026-11-18T06:00:00Z',
+  };
+
+  it('tells the truth behind an activity: the workout as planned, and when its streams exist', async () => {
+    const { id } = await sim.connect({ activities: 0 });
+    const made = await sim.sim('/activities', { athlete_id: id, ...intervals, streams_late_s: 60 });
+    const { body } = await sim.get(`/__sim/activities/${made.id}`);
+    expect(body).toEqual(made);
+    expect(body).toMatchObject({
+      athlete_id: id,
+      profile: 'intervals',
+      repetitions: 6,
+      repetition_distance_m: 800,
+      manual: false,
+      start_date: '2026-11-18T06:00:00Z',
+      streams_exist_at: new Date(sim.time.nowMs() + 60_000).toISOString(),
+    });
+  });
+
+  it('has no streams to promise for a manual one', async () => {
+    const { id } = await sim.connect({ activities: 0 });
+    const made = await sim.sim('/activities', { athlete_id: id, manual: true });
+    expect(made).toMatchObject({ manual: true, streams_exist_at: null });
+  });
+
+  it('ends an activity without a start just now', async () => {
+    const { id } = await sim.connect({ activities: 0 });
+    const made = await sim.sim('/activities', { athlete_id: id, profile: 'easy' });
+    const endMs = Date.parse(made.start_date) + made.elapsed_time_s * 1000;
+    expect(sim.time.nowMs() - endMs).toBeGreaterThanOrEqual(0);
+    expect(sim.time.nowMs() - endMs).toBeLessThan(180_000);
+  });
+
+  it('edits and deletes', async () => {
+    const { id, accessToken } = await sim.connect({ activities: 1 });
+    const [{ id: activity }] = (await sim.get('/api/v3/athlete/activities', accessToken)).body;
+    const edited = await sim.json('PATCH', `/__sim/activities/${activity}`, { name: 'new', private: true });
+    expect(edited.body).toMatchObject({ athlete_id: id, name: 'new', private: true });
+    expect((await sim.call('DELETE', `/__sim/activities/${activity}`)).status).toBe(200);
+    expect((await sim.get(`/api/v3/activities/${activity}`, accessToken)).status).toBe(404);
+    expect((await sim.call('DELETE', `/__sim/activities/${activity}`)).status).toBe(404);
+  });
+
+  it('answers 404 for unknown athletes and activities, 400 for wrong fields and taken ids', async () => {
+    expect((await refused('/activities', { athlete_id: '1' })).status).toBe(404);
+    expect((await sim.get('/__sim/activities/1')).body).toEqual({
+      error: 'Not found',
+      details: ['id: there is no 1'],
+    });
+    const { id } = await sim.connect({ activities: 0 });
+    const wrong = await refused('/activities', { athlete_id: id, sport_type: 'Chess', photos: 1.5 });
+    expect(wrong.status).toBe(400);
+    const details = wrong.body.details as string[];
+    expect(details.map((detail) => detail.split(':')[0])).toEqual(['sport_type', 'photos']);
+    await sim.sim('/activities', { athlete_id: id, id: '77' });
+    expect((await refused('/activities', { athlete_id: id, id: '77' })).body.details[0]).toMatch(
+      /^id: taken/,
+    );
+  });
+});
+
+describe('POST /__sim/limits', () => {
+  it('refuses unknown buckets and values, naming them', async () => {
+    const { status, body } = await refused('/limits', { vendor: 'strava', read_hour: 5, read_day: -1 });
+    expect(status).toBe(400);
+    expect(body.details).toEqual([
+      'read_hour: unknown, expected one of read_15min, read_day, overall_15min, overall_day',
+      'read_day: expected a whole number of 0 or more',
+    ]);
+  });
+});
+
+it('takes a DELETE that names JSON as its content type and has no body', async () => {
+  const headers = { 'content-type': 'application/json' };
+  expect((await sim.call('DELETE', '/__sim/faults', { headers })).status).toBe(200);
+  expect((await sim.call('POST', '/__sim/reset', { headers, body: '{' })).status).toBe(400);
+});
+
+describe('POST /__sim/webhooks', () => {
+  it('sends events to the url without any challenge', async () => {
+    const receiver = await Receiver.open();
+    await sim.sim('/webhooks', { vendor: 'strava', url: receiver.url });
+    const { id } = await sim.connect({ activities: 0 });
+    await sim.sim('/activities', { athlete_id: id });
+    await receiver.count(1);
+    expect(receiver.received.map(({ method }) => method)).toEqual(['POST']);
+    await receiver.close();
+  });
+});
+
+describe('POST /__sim/reset', () => {
+  it('forgets athletes, tokens, faults, limits and counts', async () => {
+    const { accessToken } = await sim.connect();
+    await sim.sim('/limits', { vendor: 'strava', read_day: 5 });
+    await sim.sim('/faults', { vendor: 'strava', kind: 'http_500' });
+    await sim.sim('/reset');
+    expect((await sim.get('/api/v3/athlete', accessToken)).status).toBe(401);
+    const { body } = await sim.get('/__sim/overview');
+    expect(body).toMatchObject({ athletes: [], faults: [] });
+    expect(body.buckets.strava[1]).toMatchObject({ name: 'read_day', used: 0, limit: 1000 });
+  });
+});
+
+describe('GET /__sim/stats', () => {
+  it('has the shape of the contract for each vendor', async () => {
+    const stats = await sim.stats();
+    expect(Object.keys(stats)).toEqual(['strava', 'oura', 'whoop', 'broker']);
+    expect(stats.strava).toMatchObject({
+      total: 0,
+      by_endpoint: {},
+      by_status: {},
+      over_limit: 0,
+      max_in_flight: 0,
+      duplicate_requests: 0,
+      windows: [],
+      days: [],
+      webhooks: { sent: 0, acked: 0, retried: 0 },
+    });
+  });
+});
+
+it('serves the page at / with nothing from elsewhere', async () => {
+  const { status, headers, text } = await sim.get('/');
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toContain('text/html');
+  expect(text).not.toMatch(/(src|href)="https?:/);
+});

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { VendorClock } from './clock.js';
+import { ManualTime } from './manual-time.harness.js';
+
+const MOMENT = Date.UTC(2026, 10, 18, 14, 14, 59, 999);
+
+describe('an aligned window', () => {
+  it('is the natural quarter of the hour at scale 1', () => {
+    const clock = new VendorClock(1, new ManualTime(MOMENT));
+    const { id, startsAtMs, resetsAtMs } = clock.window(900);
+    expect(id).toBe(Math.floor(MOMENT / 900_000));
+    expect(new Date(startsAtMs).toISOString()).toBe('2026-11-18T14:00:00.000Z');
+    expect(new Date(resetsAtMs).toISOString()).toBe('2026-11-18T14:15:00.000Z');
+  });
+
+  it.each([1, 60, 900, 7])('has the id floor(unix * scale / 900) at scale %i', (scale) => {
+    const time = new ManualTime(MOMENT);
+    const clock = new VendorClock(scale, time);
+    for (let step = 0; step < 50; step++) {
+      expect(clock.window(900).id).toBe(Math.floor(((time.nowMs() / 1000) * scale) / 900));
+      time.advance(317);
+    }
+  });
+
+  it('lasts one second, and the day 96, at scale 900', () => {
+    const clock = new VendorClock(900, new ManualTime(MOMENT));
+    const quarter = clock.window(900);
+    const day = clock.window(86_400);
+    expect(quarter.resetsAtMs - quarter.startsAtMs).toBe(1000);
+    expect(day.resetsAtMs - day.startsAtMs).toBe(96_000);
+  });
+
+  it('ends earlier for a vendor whose clock is ahead', () => {
+    const clock = new VendorClock(1, new ManualTime(MOMENT));
+    expect(clock.window(900, 1).id).toBe(clock.window(900).id + 1);
+    expect(clock.window(900, 1).startsAtMs).toBe(MOMENT);
+  });
+});
+
+it('refuses a scale that would stop or turn time', () => {
+  expect(() => new VendorClock(0)).toThrow(RangeError);
+  expect(() => new VendorClock(-1)).toThrow(RangeError);
+  expect(() => new VendorClock(Number.NaN)).toThrow(RangeError);
+});

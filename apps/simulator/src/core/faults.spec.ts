@@ -1,0 +1,195 @@
+import http from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Harness } from '../simulator.harness.js';
+
+let sim: Harness;
+let accessToken: string;
+beforeEach(async () => {
+  sim = await Harness.open();
+  ({ accessToken } = await sim.connect());
+});
+afterEach(() => sim.close());
+
+const athlete = () => sim.get('/api/v3/athlete', accessToken);
+const inject = (fault: Record<string, unknown>) =>
+  sim.sim('/faults', { vendor: 'strava', endpoint: 'athlete', ...fault });
+
+/** What a plain socket sees of one request, up to its end, its error or `untilBytes`. */
+function raw(
+  untilBytes = Infinity,
+): Promise<{ status?: number; length?: string; bytes: number; error?: string }> {
+  return new Promise((resolve) => {
+    const options = { agent: false, headers: { authorization: `Bearer ${accessToken}` } };
+    let bytes = 0;
+    const request = http.get(`${sim.base}/api/v3/athlete`, options, (response) => {
+      const seen = () => ({ status: response.statusCode, length: response.headers['content-length'], bytes });
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes < untilBytes) return;
+        resolve(seen());
+        request.destroy();
+      });
+      response.on('error', (error: NodeJS.ErrnoException) => resolve({ ...seen(), error: error.code }));
+      response.on('end', () => resolve(seen()));
+    });
+    request.on('error', (error: NodeJS.ErrnoException) => resolve({ bytes, error: error.code }));
+  });
+}
+
+describe('instead of an answer', () => {
+  it('http_500 says 500 in the words of the vendor', async () => {
+    await inject({ kind: 'http_500', count: 1 });
+    const { status, body } = await athlete();
+    expect(status).toBe(500);
+    expect(body.message).toBe('Internal Server Error');
+  });
+
+  it('http_429 says 429 and shows the short window used up', async () => {
+    await inject({ kind: 'http_429', count: 1 });
+    const { status, headers } = await athlete();
+    expect(status).toBe(429);
+    expect(headers.get('x-readratelimit-usage')).toBe('100,1');
+  });
+
+  it('lying_429 says 429 while its headers show room', async () => {
+    await inject({ kind: 'lying_429', count: 1 });
+    const { status, headers } = await athlete();
+    expect(status).toBe(429);
+    expect(headers.get('x-readratelimit-usage')).toBe('1,1');
+    expect((await sim.stats()).strava.over_limit).toBe(0);
+  });
+
+  it('not_found says 404', async () => {
+    await inject({ kind: 'not_found', count: 1 });
+    expect((await athlete()).status).toBe(404);
+  });
+
+  it('html is a gateway page', async () => {
+    await inject({ kind: 'html', count: 1 });
+    const { status, headers, text } = await athlete();
+    expect(status).toBe(502);
+    expect(headers.get('content-type')).toContain('text/html');
+    expect(text).toContain('Bad Gateway');
+  });
+
+  it('reset is a TCP reset', async () => {
+    await inject({ kind: 'reset', count: 1 });
+    expect(await raw()).toMatchObject({ error: 'ECONNRESET' });
+    expect((await sim.stats()).strava.by_status).toMatchObject({ none: 1 });
+  });
+
+  it('timeout never answers', async () => {
+    await inject({ kind: 'timeout', count: 1 });
+    const controller = new AbortController();
+    const headers = { authorization: `Bearer ${accessToken}` };
+    const call = fetch(`${sim.base}/api/v3/athlete`, { headers, signal: controller.signal });
+    while ((await sim.stats()).strava.by_endpoint.athlete !== 1);
+    controller.abort();
+    await expect(call).rejects.toThrow();
+  });
+});
+
+describe('done to the answer', () => {
+  it('malformed is JSON cut short under a fitting content-length', async () => {
+    await inject({ kind: 'malformed', count: 1 });
+    const { status, text, headers } = await athlete();
+    expect(status).toBe(200);
+    expect(text.startsWith('{"id":')).toBe(true);
+    expect(() => JSON.parse(text) as unknown).toThrow();
+    expect(headers.get('content-length')).toBe(String(text.length));
+  });
+
+  it('empty is a 200 without a byte, empty_json one without content', async () => {
+    await inject({ kind: 'empty', count: 1 });
+    expect(await athlete()).toMatchObject({ status: 200, text: '' });
+    await inject({ kind: 'empty_json', count: 1 });
+    expect(await athlete()).toMatchObject({ status: 200, text: '{}' });
+  });
+
+  it('half_open sends headers and half a body, then stays silent', async () => {
+    const whole = (await athlete()).text.length;
+    await inject({ kind: 'half_open', count: 1 });
+    expect(await raw(Math.floor(whole / 2))).toEqual({
+      status: 200,
+      length: String(whole),
+      bytes: Math.floor(whole / 2),
+    });
+  });
+
+  it('wrong_length promises more bytes than come before the connection ends', async () => {
+    await inject({ kind: 'wrong_length', count: 1 });
+    const { length, bytes, error } = await raw();
+    expect(Number(length)).toBe(bytes + 64);
+    expect(error).toBe('ECONNRESET');
+  });
+
+  it('slow_body comes whole, in pieces', async () => {
+    const whole = (await athlete()).text.length;
+    await inject({ kind: 'slow_body', delay_ms: 10_000, count: 1 });
+    const call = raw();
+    let isOver = false;
+    void call.then(() => (isOver = true));
+    while (!isOver) {
+      await new Promise((resolve) => setImmediate(resolve));
+      sim.time.advance(1000);
+    }
+    expect(await call).toMatchObject({ status: 200, bytes: whole });
+  });
+
+  it('lost_answer happens after the work is done: a lost refresh has rotated the token', async () => {
+    const { refreshToken } = await sim.connect();
+    sim.time.advance(5.5 * 3_600_000);
+    await sim.sim('/faults', { vendor: 'strava', endpoint: 'token', kind: 'lost_answer', count: 1 });
+    await expect(sim.refresh(refreshToken)).rejects.toThrow();
+    expect((await sim.refresh(refreshToken)).status).toBe(400);
+  });
+});
+
+describe('a fault', () => {
+  it('ends after its count, and its calls still count to the limits', async () => {
+    await inject({ kind: 'http_500', count: 2 });
+    const answers = [await athlete(), await athlete(), await athlete()];
+    expect(answers.map(({ status }) => status)).toEqual([500, 500, 200]);
+    expect(answers[2]!.headers.get('x-readratelimit-usage')).toBe('3,3');
+    expect((await sim.get('/__sim/faults')).body.items).toEqual([]);
+  });
+
+  it('hits its share of calls, the same ones for the same seed', async () => {
+    const run = async () => {
+      await inject({ kind: 'http_500', rate: 0.5, seed: 7 });
+      const statuses: number[] = [];
+      for (let call = 0; call < 20; call++) statuses.push((await athlete()).status);
+      await sim.call('DELETE', '/__sim/faults');
+      return statuses;
+    };
+    const first = await run();
+    expect(first.filter((status) => status === 500).length).toBeGreaterThan(4);
+    expect(first).toContain(200);
+    expect(await run()).toEqual(first);
+  });
+
+  it('hits all endpoints of its vendor when it names none', async () => {
+    await sim.sim('/faults', { vendor: 'strava', kind: 'http_500' });
+    expect((await athlete()).status).toBe(500);
+    expect((await sim.get('/api/v3/activities/1', accessToken)).status).toBe(500);
+    expect((await sim.exchange('x')).status).toBe(500);
+  });
+
+  it.each([
+    [{ vendor: 'polar', kind: 'http_500' }, 'vendor', 'strava'],
+    [{ vendor: 'strava', kind: 'flood' }, 'kind', 'http_500'],
+    [{ vendor: 'strava', kind: 'http_500', endpoint: 'sleep' }, 'endpoint', 'streams'],
+    [{ vendor: 'strava', kind: 'drop', endpoint: 'streams' }, 'kind', 'malformed'],
+    [{ vendor: 'strava', kind: 'http_500', rate: 2 }, 'rate', '1'],
+    [{ vendor: 'strava', kind: 'clock_offset' }, 'delay_ms', 'required'],
+    [{ vendor: 'oura', kind: 'app_inactive' }, 'kind', 'membership_expired'],
+    [{ vendor: 'oura', kind: 'membership_expired', endpoint: 'token' }, 'kind', 'http_500'],
+    [{ vendor: 'strava', kind: 'membership_expired' }, 'kind', 'app_inactive'],
+    [{ vendor: 'broker', kind: 'athlete_limit' }, 'kind', 'http_500'],
+  ])('is refused when it is %j, naming the field and what is allowed', async (fault, field, allowed) => {
+    const { status, body } = await sim.json('POST', '/__sim/faults', fault);
+    expect(status).toBe(400);
+    expect(body.error).toBe('Validation failed');
+    expect(body.details[0]).toMatch(new RegExp(`^${field}: .*${allowed}`));
+  });
+});

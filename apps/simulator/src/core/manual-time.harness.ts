@@ -1,0 +1,53 @@
+import { type TimeSource } from './clock.js';
+
+interface Timer {
+  dueAtMs: number;
+  run: () => void;
+}
+
+/** Time that moves only when told to: tests cross windows and retry delays without waiting. */
+export class ManualTime implements TimeSource {
+  private timers: Timer[] = [];
+
+  private currentMs: number;
+
+  constructor(private readonly startMs = Date.UTC(2026, 10, 18, 14, 0, 0)) {
+    this.currentMs = startMs;
+  }
+
+  /** Back to the start, with nothing due any more. */
+  rewind(): void {
+    this.timers = [];
+    this.currentMs = this.startMs;
+  }
+
+  nowMs(): number {
+    return this.currentMs;
+  }
+
+  after(delayMs: number, run: () => void): () => void {
+    const timer = { dueAtMs: this.currentMs + delayMs, run };
+    this.timers.push(timer);
+    return () => {
+      this.timers = this.timers.filter((other) => other !== timer);
+    };
+  }
+
+  get pendingTimers(): number {
+    return this.timers.length;
+  }
+
+  advance(ms: number): void {
+    const untilMs = this.currentMs + ms;
+    for (let next = this.nextDue(untilMs); next; next = this.nextDue(untilMs)) {
+      this.timers = this.timers.filter((other) => other !== next);
+      this.currentMs = next.dueAtMs;
+      next.run();
+    }
+    this.currentMs = untilMs;
+  }
+
+  private nextDue(untilMs: number): Timer | undefined {
+    return this.timers.filter(({ dueAtMs }) => dueAtMs <= untilMs).sort((a, b) => a.dueAtMs - b.dueAtMs)[0];
+  }
+}

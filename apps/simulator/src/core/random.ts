@@ -1,0 +1,16 @@
+import { randomBytes } from 'node:crypto';
+
+/** Mulberry32: small, fast and the same on every machine. Answers numbers in [0, 1). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export function randomToken(bytes = 20): string {
+  return randomBytes(bytes).toString('hex');
+}

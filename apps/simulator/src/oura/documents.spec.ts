@@ -1,0 +1,313 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Connected, type Harness } from '../simulator.harness.js';
+import { connect, openSimulator } from '../wearables/wearable.harness.js';
+
+const BASE = '/oura/v2/usercollection';
+
+let sim: Harness;
+let athlete: Connected;
+
+beforeEach(async () => {
+  sim = await openSimulator();
+  athlete = await connect(sim, 'oura', { seed: 7 });
+});
+afterEach(() => sim.close());
+
+interface Series {
+  interval: number;
+  items: unknown[];
+  timestamp: string;
+}
+
+/** What these tests compute with; the rest is asserted as it comes. */
+interface Sleep extends Record<string, unknown> {
+  id: string;
+  day: string;
+  type: string;
+  bedtime_start: string;
+  bedtime_end: string;
+  time_in_bed: number;
+  total_sleep_duration: number;
+  deep_sleep_duration: number;
+  rem_sleep_duration: number;
+  light_sleep_duration: number;
+  awake_time: number;
+  heart_rate: Series;
+  hrv: Series;
+}
+
+interface Daily extends Record<string, unknown> {
+  id: string;
+  score: number | null;
+  contributors: Record<string, number>;
+}
+
+function sync(order: Record<string, unknown> = {}) {
+  return sim.sim('/sleep', { athlete_id: athlete.id, ...order }) as Promise<{ id: string; document: Sleep }>;
+}
+
+function get(path: string, token = athlete.accessToken) {
+  return sim.get(BASE + path, token);
+}
+
+async function sleepOf(order: Record<string, unknown>) {
+  const { id } = await sync(order);
+  return (await get(`/sleep/${id}`)).body as Sleep;
+}
+
+async function dayOf(day: string) {
+  const { body } = await get(`/daily_sleep?start_date=${day}&end_date=${day}`);
+  return body.data[0] as Daily;
+}
+
+describe('Oura sleep documents', () => {
+  it('always have id, meta, bedtime_start, bedtime_end, day, low_battery_alert, period and time_in_bed', async () => {
+    for (const sparse of [false, true]) {
+      expect(await sleepOf({ sparse })).toMatchObject({
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        meta: { version: 1, updated_at: '2026-11-18T14:00:00.000Z' },
+        bedtime_start: expect.any(String),
+        bedtime_end: expect.any(String),
+        day: '2026-11-18',
+        low_battery_alert: false,
+        period: 0,
+        time_in_bed: expect.any(Number),
+      });
+    }
+  });
+
+  it('measure in seconds: the stages add up to total_sleep_duration and with awake_time to time_in_bed', async () => {
+    const sleep = await sleepOf({ duration_minutes: 415 });
+    const { deep_sleep_duration, rem_sleep_duration, light_sleep_duration } = sleep;
+    expect(sleep.total_sleep_duration).toBe(415 * 60);
+    expect(deep_sleep_duration + rem_sleep_duration + light_sleep_duration).toBe(415 * 60);
+    expect(sleep.total_sleep_duration + sleep.awake_time).toBe(sleep.time_in_bed);
+    expect((Date.parse(sleep.bedtime_end) - Date.parse(sleep.bedtime_start)) / 1000).toBe(sleep.time_in_bed);
+  });
+
+  it('have an integer efficiency of 1 to 100, integer average_hrv and lowest_heart_rate', async () => {
+    const sleep = await sleepOf({});
+    for (const name of ['efficiency', 'average_hrv', 'lowest_heart_rate']) {
+      expect(Number.isInteger(sleep[name])).toBe(true);
+    }
+    expect(sleep.efficiency).toBeGreaterThanOrEqual(1);
+    expect(sleep.efficiency).toBeLessThanOrEqual(100);
+  });
+
+  it('write phases with the digits 1 to 4, movement too, and series every 300 s that may hold null', async () => {
+    const sleep = await sleepOf({});
+    expect(sleep.sleep_phase_5_min).toMatch(/^[1-4]+$/);
+    expect(sleep.sleep_phase_30_sec).toMatch(/^[1-4]+$/);
+    expect(sleep.movement_30_sec).toMatch(/^[1-4]+$/);
+    expect(sleep.sleep_phase_30_sec).toHaveLength(sleep.time_in_bed / 30);
+    for (const series of [sleep.heart_rate, sleep.hrv]) {
+      expect(series).toMatchObject({ interval: 300, timestamp: sleep.bedtime_start });
+      expect(series.items.every((item) => item === null || typeof item === 'number')).toBe(true);
+    }
+  });
+
+  it('carry the local offset, and day is the waking day', async () => {
+    const sleep = await sleepOf({ date: '2026-11-15' });
+    expect(sleep.bedtime_end).toMatch(/^2026-11-15T\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$/);
+    expect(sleep.bedtime_start).toMatch(/^2026-11-14T/);
+    expect(sleep.day).toBe('2026-11-15');
+  });
+
+  it('have no score', async () => {
+    expect(await sleepOf({ score: 82 })).not.toHaveProperty('score');
+  });
+
+  it.each([
+    ['long_sleep', { duration_minutes: 181 }],
+    ['sleep', { duration_minutes: 45, nap: true, ends_at: '2026-11-17T12:00:00Z' }],
+    ['rest', { type: 'rest' }],
+    ['deleted', { type: 'deleted' }],
+  ])('have the type %s', async (type, order) => {
+    expect((await sleepOf(order)).type).toBe(type);
+  });
+
+  it('a late_nap ended after 18:00 and counts for the next day', async () => {
+    const probe = await sleepOf({ nap: true, duration_minutes: 30, ends_at: '2026-11-17T12:00:00Z' });
+    const offset = probe.bedtime_end.slice(-6);
+    const nap = await sleepOf({ nap: true, duration_minutes: 30, ends_at: `2026-11-17T19:00:00${offset}` });
+    expect(nap.type).toBe('late_nap');
+    expect(nap.day).toBe('2026-11-18');
+  });
+
+  it('beyond the required fields everything may be null or absent', async () => {
+    const sleep = await sleepOf({ sparse: true });
+    expect(sleep).toMatchObject({ average_hrv: null, heart_rate: null, readiness: null });
+    expect(sleep).not.toHaveProperty('deep_sleep_duration');
+  });
+
+  it('a revision raises meta.version and meta.updated_at and keeps the id', async () => {
+    const { id } = await sync();
+    for (const version of [2, 3]) {
+      const before = (await get(`/sleep/${id}`)).body;
+      await sim.json('PATCH', `/__sim/sleep/${id}`, { duration_minutes: 300 + version });
+      const { body } = await get(`/sleep/${id}`);
+      expect(body).toMatchObject({ id, meta: { version }, total_sleep_duration: (300 + version) * 60 });
+      expect(body.meta.updated_at > before.meta.updated_at).toBe(true);
+    }
+  });
+
+  it('are the same for the same seed', async () => {
+    const twin = await openSimulator();
+    const other = await connect(twin, 'oura', { seed: 7 });
+    const { document } = await twin.sim('/sleep', { athlete_id: other.id });
+    expect((await sync()).document).toEqual(document);
+    await twin.close();
+  });
+});
+
+describe('Oura daily_sleep documents', () => {
+  it('hold the score and its contributors, 1 to 100', async () => {
+    await sync({ score: 82 });
+    const daily = await dayOf('2026-11-18');
+    expect(daily).toMatchObject({ day: '2026-11-18', score: 82, meta: { version: 1 } });
+    expect(daily.timestamp).toMatch(/^2026-11-18T00:00:00\.000[+-]\d\d:\d\d$/);
+    const names = [
+      'deep_sleep',
+      'efficiency',
+      'latency',
+      'rem_sleep',
+      'restfulness',
+      'timing',
+      'total_sleep',
+    ];
+    expect(Object.keys(daily.contributors).sort()).toEqual(names);
+    for (const name of names) {
+      expect(daily.contributors[name]).toBeGreaterThanOrEqual(1);
+      expect(daily.contributors[name]).toBeLessThanOrEqual(100);
+    }
+    expect((await get(`/daily_sleep/${daily.id}`)).body).toEqual(daily);
+  });
+
+  it('score and contributors may be null', async () => {
+    await sync({ score: null });
+    expect(await dayOf('2026-11-18')).toMatchObject({ score: null, contributors: { total_sleep: null } });
+  });
+
+  it('are fed by several sleeps: a nap revises the day of its night', async () => {
+    await sync({ score: 80 });
+    const before = await dayOf('2026-11-18');
+    await sync({ nap: true, duration_minutes: 60, date: '2026-11-18', ends_at: '2026-11-18T13:00:00Z' });
+    const after = await dayOf('2026-11-18');
+    expect(after).toMatchObject({ id: before.id, score: 82, meta: { version: 2 } });
+  });
+
+  it('lose their score when the night is deleted and go when nothing is left', async () => {
+    const { id } = await sync({ score: 80 });
+    const { id: dailyId } = await dayOf('2026-11-18');
+    await sim.json('PATCH', `/__sim/sleep/${id}`, { type: 'deleted' });
+    expect((await dayOf('2026-11-18')).score).toBeNull();
+    await sim.call('DELETE', `/__sim/sleep/${id}`);
+    expect((await get(`/daily_sleep/${dailyId}`)).status).toBe(404);
+  });
+});
+
+describe('Oura lists', () => {
+  it('answer {data, next_token}, the days of start_date and end_date included, null after the last page', async () => {
+    for (const date of ['2026-11-10', '2026-11-11', '2026-11-12', '2026-11-13']) await sync({ date });
+    const { body } = await get('/sleep?start_date=2026-11-11&end_date=2026-11-12');
+    expect(body.next_token).toBeNull();
+    expect((body.data as Sleep[]).map(({ day }) => day)).toEqual(['2026-11-11', '2026-11-12']);
+  });
+
+  it('are paged by next_token without gap or overlap', async () => {
+    const sleeper = await connect(sim, 'oura', { nights: 120 });
+    const ids = new Set<string>();
+    let token: string | null = '';
+    let pages = 0;
+    while (token !== null) {
+      const path: string = `/sleep?start_date=2026-01-01&end_date=2026-11-18&next_token=${token}`;
+      const { body } = await get(path, sleeper.accessToken);
+      for (const { id } of body.data) ids.add(id);
+      token = body.next_token;
+      pages++;
+    }
+    expect(ids.size).toBe(120);
+    expect(pages).toBe(3);
+  });
+
+  it('answer only the asked fields', async () => {
+    await sync();
+    const { body } = await get('/sleep?start_date=2026-11-18&end_date=2026-11-18&fields=day,type');
+    expect(Object.keys(body.data[0]).sort()).toEqual(['day', 'id', 'type']);
+  });
+
+  it('refuse a malformed date with 422, a backward range and a foreign next_token with 400', async () => {
+    const { status, body } = await get('/sleep?start_date=18.11.2026');
+    expect(status).toBe(422);
+    expect(body.detail[0].loc).toEqual(['query', 'start_date']);
+    expect((await get('/sleep?start_date=2026-11-18&end_date=2026-11-01')).status).toBe(400);
+    expect((await get('/sleep?next_token=nonsense')).status).toBe(400);
+  });
+
+  it('have a sandbox twin with the same data every time', async () => {
+    for (const route of ['sleep', 'daily_sleep']) {
+      const path = `/oura/v2/sandbox/usercollection/${route}?start_date=2026-11-01&end_date=2026-11-10`;
+      const first = await sim.get(path);
+      expect(first.status).toBe(200);
+      expect(first.body.data.length).toBeGreaterThan(8);
+      expect((await sim.get(path)).text).toBe(first.text);
+      const [document] = first.body.data;
+      expect((await sim.get(`/oura/v2/sandbox/usercollection/${route}/${document.id}`)).body).toEqual(
+        document,
+      );
+    }
+  });
+});
+
+describe('Oura refusals', () => {
+  it('an unknown document is 404, and so is somebody else’s', async () => {
+    const { id } = await sync();
+    const stranger = await connect(sim, 'oura');
+    expect((await get('/sleep/6f1c9a52-0d5e-4b0e-9a3e-3b1f6c2d7e11')).status).toBe(404);
+    const { status, body } = await get(`/sleep/${id}`, stranger.accessToken);
+    expect(status).toBe(404);
+    expect(body).toEqual({ status: 404, title: 'Not Found', detail: 'Document not found' });
+  });
+
+  it.each([undefined, 'not-a-token'])('the token %s is 401', async (token) => {
+    const { status, body } = await sim.get(`${BASE}/sleep`, token);
+    expect(status).toBe(401);
+    expect(body).toMatchObject({ status: 401, title: 'Unauthorized' });
+  });
+
+  it('an expired and a revoked token are 401', async () => {
+    sim.time.advance(86_400_000);
+    expect((await get('/sleep')).status).toBe(401);
+    const other = await connect(sim, 'oura');
+    await sim.sim('/deauthorize', { athlete_id: other.id });
+    expect((await get('/sleep', other.accessToken)).status).toBe(401);
+  });
+
+  it('an expired membership is 403', async () => {
+    await sim.sim('/faults', { vendor: 'oura', kind: 'membership_expired', count: 1 });
+    expect((await get('/sleep')).status).toBe(403);
+    expect((await get('/sleep')).status).toBe(200);
+  });
+
+  it('a token without the daily scope is 403', async () => {
+    const modest = await connect(sim, 'oura', { scopes: ['personal'] });
+    expect((await get('/sleep', modest.accessToken)).status).toBe(403);
+    expect((await get('/personal_info', modest.accessToken)).body).toMatchObject({
+      id: modest.id,
+      email: null,
+    });
+  });
+});
+
+describe('the judge', () => {
+  it('counts a second fetch of the same version as a duplicate, of a revision not', async () => {
+    const { id } = await sync();
+    const duplicates = async () => (await sim.stats()).oura.duplicate_requests as number;
+    await get(`/sleep/${id}`);
+    await sim.json('PATCH', `/__sim/sleep/${id}`, { duration_minutes: 300 });
+    await get(`/sleep/${id}`);
+    expect(await duplicates()).toBe(0);
+    await get(`/sleep/${id}`);
+    expect(await duplicates()).toBe(1);
+  });
+});

@@ -1,0 +1,78 @@
+import { type FastifyRequest } from 'fastify';
+import { type BucketPlan, type BucketUse, type Core, type Dialect } from '../core/index.js';
+import { bearerOf } from '../wearables/bearer.js';
+import { RATE_LIMIT } from './oura-facts.js';
+import { problemBody } from './oura-problem.js';
+import { type Oura } from './oura.js';
+
+export const OURA_BUCKETS: readonly BucketPlan[] = [
+  {
+    name: 'token',
+    aliases: ['per_token', 'read_15min'],
+    seconds: RATE_LIMIT.windowSeconds,
+    limit: RATE_LIMIT.perToken,
+    scope: 'token',
+  },
+  {
+    name: 'application',
+    aliases: ['per_application', 'overall_15min'],
+    seconds: RATE_LIMIT.windowSeconds,
+    limit: RATE_LIMIT.perApplication,
+    scope: 'app',
+  },
+];
+
+const METERED = new Set(['personal_info', 'sleep', 'daily_sleep']);
+const BOTH_LAYERS = OURA_BUCKETS.map(({ name }) => name);
+
+/** How Oura counts, refuses and names things. Its rate headers come with a 429 alone. */
+export function ouraDialect(oura: Oura): Dialect {
+  return {
+    vendor: 'oura',
+
+    /** A token the vendor never issued belongs to no application, so nobody is charged. */
+    charge(request) {
+      const token = bearerOf(request);
+      if (!token || !METERED.has(endpointOf(request)) || !oura.tokens.find(token)) return undefined;
+      return { buckets: BOTH_LAYERS, token };
+    },
+
+    problem(status, _request, uses) {
+      const body = problemBody(status, DETAILS[status]);
+      return status === 429 ? { body, headers: rateHeaders(oura.core, uses) } : { body };
+    },
+
+    forbidden: () => ({ body: problemBody(403, "The user's Oura membership has expired") }),
+
+    /** Grant and version are part of the name: a reconnected user or a revised document is fetched anew rightly. */
+    resource(request) {
+      const { document_id: id = '' } = request.params as { document_id?: string };
+      const document = oura.journal.sleep(id) ?? oura.journal.dailySleep(id);
+      const grantId = oura.tokens.find(bearerOf(request) ?? '')?.grantId;
+      return document && `${grantId} ${endpointOf(request)} ${id} v${document.version}`;
+    },
+  };
+}
+
+const DETAILS = {
+  404: 'Document not found',
+  429: 'Request rate limit exceeded',
+  500: 'Internal server error',
+} as const;
+
+function rateHeaders(core: Core, uses: readonly BucketUse[]): Record<string, string> {
+  const full = [...uses].sort((a, b) => b.used / b.limit - a.used / a.limit)[0];
+  if (!full) return {};
+  const resetsInMs = full.window.resetsAtMs - core.clock.nowMs();
+  return {
+    'retry-after': String(Math.max(1, Math.ceil(resetsInMs / 1000))),
+    'x-ratelimit-limit': String(full.limit),
+    'x-ratelimit-window': String(full.seconds),
+    'x-ratelimit-reset': String(Math.ceil(full.window.resetsAtMs / 1000)),
+    'x-ratelimit-tier': full.name,
+  };
+}
+
+function endpointOf(request: FastifyRequest): string {
+  return request.routeOptions.config.endpoint ?? 'other';
+}

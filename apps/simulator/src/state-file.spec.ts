@@ -1,0 +1,223 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Harness } from './simulator.harness.js';
+import { Core } from './core/index.js';
+import { ManualTime } from './core/manual-time.harness.js';
+import { StateFile } from './state-file.js';
+import { connect } from './wearables/wearable.harness.js';
+
+const INTERVAL_MS = 200;
+
+const folders: string[] = [];
+let folder: string;
+let stateFile: string;
+let sim: Harness;
+let generation = 0;
+
+// Registered after the harness's own, so that nothing writes there any more.
+afterAll(() => folders.forEach((each) => rmSync(each, { recursive: true })));
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'simulator-state-'));
+  folders.push(folder);
+  stateFile = path.join(folder, 'state.json');
+});
+
+/** Another simulator that reads what the last one wrote; a client id nobody uses tells it from its predecessors. */
+function successor(): Promise<Harness> {
+  return Harness.open({ stateFile, apps: { broker: { clientId: String(generation++) } } });
+}
+
+async function restarted(): Promise<Harness> {
+  sim.time.advance(INTERVAL_MS);
+  const later = await successor();
+  later.time.advance(INTERVAL_MS);
+  return later;
+}
+
+const page = (of: Harness, token: string) => of.get('/api/v3/athlete/activities?per_page=200', token);
+
+describe('a simulator started with the state of another', () => {
+  beforeEach(async () => {
+    sim = await successor();
+  });
+
+  it('has the same athletes and activities to the byte: derived, made, edited, and not the deleted', async () => {
+    const { id, accessToken } = await sim.connect({ activities: 40, seed: 5, manual_share: 0.2 });
+    const twin = await sim.connect({ activities: 40, seed: 5 });
+    const run = await sim.sim('/activities', { athlete_id: id, repetitions: 4, streams_late_s: 10 });
+    await sim.sim('/activities', {
+      athlete_id: id,
+      sport_type: 'Ride',
+      name: 'With “quotes”',
+      private: true,
+    });
+    const ids = ((await page(sim, accessToken)).body as { id: number }[]).map((activity) =>
+      String(activity.id),
+    );
+    await sim.json('PATCH', `/__sim/activities/${ids[5]!}`, { name: 'Edited', private: true });
+    await sim.call('DELETE', `/__sim/activities/${ids[6]!}`);
+    await sim.json('PATCH', `/__sim/activities/${run.id}`, { description: 'Made, then edited' });
+    sim.time.advance(10_000);
+
+    const later = await restarted();
+    later.time.advance(10_000);
+    expect((await page(later, accessToken)).text).toBe((await page(sim, accessToken)).text);
+    expect((await page(later, twin.accessToken)).text).toBe((await page(sim, twin.accessToken)).text);
+    for (const known of [run.id, ids[5]!, ids[20]!]) {
+      for (const below of ['', '/streams?keys=time,latlng,heartrate', '/laps']) {
+        const at = `/api/v3/activities/${known}${below}`;
+        expect((await later.get(at, accessToken)).text).toBe((await sim.get(at, accessToken)).text);
+      }
+      expect((await later.get(`/__sim/activities/${known}`)).text).toBe(
+        (await sim.get(`/__sim/activities/${known}`)).text,
+      );
+    }
+    expect((await later.get(`/api/v3/activities/${ids[6]!}`, accessToken)).status).toBe(404);
+  });
+
+  it('gives no id twice, neither an athlete’s nor a deleted activity’s', async () => {
+    const { id } = await sim.connect({ activities: 3, seed: 9 });
+    const deleted = await sim.sim('/activities', { athlete_id: id });
+    await sim.call('DELETE', `/__sim/activities/${deleted.id}`);
+    const later = await restarted();
+    expect(BigInt((await later.sim('/activities', { athlete_id: id })).id)).toBeGreaterThan(
+      BigInt(deleted.id as string),
+    );
+    expect((await later.connect()).id).not.toBe(id);
+  });
+
+  it('knows tokens, unspent codes, spent ones, rotated ones and revoked ones', async () => {
+    const [kept, left] = [await sim.connect(), await sim.connect()];
+    const { code } = await sim.sim('/athletes', { provider: 'strava', activities: 1 });
+    await sim.sim('/deauthorize', { athlete_id: left.id });
+    const whoop = await connect(sim, 'whoop');
+
+    const later = await restarted();
+    later.time.advance(1000);
+    expect((await later.get('/api/v3/athlete', kept.accessToken)).status).toBe(200);
+    expect((await later.get('/api/v3/athlete', left.accessToken)).status).toBe(401);
+    expect((await later.refresh(left.refreshToken)).status).toBe(400);
+    expect((await later.get('/whoop/v2/activity/sleep', whoop.accessToken)).status).toBe(200);
+    expect((await later.exchange(code)).status).toBe(200);
+    expect((await later.exchange(code)).status).toBe(400);
+    expect((await later.refresh(kept.refreshToken)).body.access_token).toBe(kept.accessToken);
+    const renewal = { grant_type: 'refresh_token', refresh_token: whoop.refreshToken };
+    const client = { client_id: 'pacekeeper', client_secret: 'whoop-client-secret' };
+    const renew = () => later.form('/whoop/oauth/oauth2/token', { ...client, ...renewal });
+    expect([(await renew()).status, (await renew()).status]).toEqual([200, 400]);
+  });
+
+  it.each(['oura', 'whoop'] as const)('has the same nights of %s', async (vendor) => {
+    const list = {
+      oura: '/oura/v2/usercollection/sleep?start_date=2026-10-01&end_date=2026-11-30',
+      whoop: '/whoop/v2/activity/sleep?limit=25',
+    }[vendor];
+    const daily = '/oura/v2/usercollection/daily_sleep?start_date=2026-10-01&end_date=2026-11-30';
+    await connect(sim, vendor, { nights: 9 });
+    const { id, accessToken } = await connect(sim, vendor, { nights: 20 });
+    const past = ((await sim.get(list, accessToken)).body as Record<string, { id: string }[]>)[
+      vendor === 'oura' ? 'data' : 'records'
+    ]!;
+    const ordered = await sim.sim('/sleep', { athlete_id: id, duration_minutes: 401 });
+    await sim.sim('/sleep', { athlete_id: id, nap: true, sparse: true });
+    await sim.json('PATCH', `/__sim/sleep/${past[3]!.id}`, { duration_minutes: 300 });
+    await sim.call('DELETE', `/__sim/sleep/${past[4]!.id}`);
+    await sim.json('PATCH', `/__sim/sleep/${ordered.id}`, { score: 66 });
+
+    const later = await restarted();
+    expect((await later.get(list, accessToken)).text).toBe((await sim.get(list, accessToken)).text);
+    if (vendor === 'oura')
+      expect((await later.get(daily, accessToken)).text).toBe((await sim.get(daily, accessToken)).text);
+    const next = { athlete_id: id, date: '2026-11-20' };
+    expect(await later.sim('/sleep', next)).toEqual(await sim.sim('/sleep', next));
+  });
+
+  it('still owes the score of a pending night', async () => {
+    const { id } = await connect(sim, 'whoop');
+    const night = await sim.sim('/sleep', { athlete_id: id, score_after_seconds: 30, score: 77 });
+    const later = await restarted();
+    later.time.advance(30_000);
+    expect((await later.json('PATCH', `/__sim/sleep/${night.id}`, {})).body.document).toMatchObject({
+      score_state: 'SCORED',
+      score: { sleep_performance_percentage: 77 },
+    });
+  });
+
+  it('keeps changed limits, and neither faults nor counts', async () => {
+    await sim.sim('/limits', { vendor: 'strava', read_day: 7 });
+    await sim.sim('/faults', { vendor: 'strava', kind: 'http_500' });
+    await sim.connect();
+    const later = await restarted();
+    const { body } = await later.get('/__sim/overview');
+    expect(body.buckets.strava[1]).toMatchObject({ name: 'read_day', limit: 7, used: 0 });
+    expect(body.faults).toEqual([]);
+    expect(body.stats.strava.total).toBe(0);
+  });
+
+  it('stays as it is when started once more', async () => {
+    await sim.connect({ activities: 5 });
+    await connect(sim, 'oura', { nights: 5 });
+    await connect(sim, 'whoop', { nights: 5 });
+    const later = await restarted();
+    expect(JSON.stringify(later.core.memory.snapshot())).toBe(JSON.stringify(sim.core.memory.snapshot()));
+  });
+});
+
+describe('the state file', () => {
+  /** All that is behind a simulator, without its routes. */
+  function open(file = stateFile): Core {
+    const core = new Core({ time });
+    new StateFile(file, core).open();
+    return core;
+  }
+  let time: ManualTime;
+  beforeEach(() => {
+    time = new ManualTime();
+  });
+
+  it('is written once for many changes, and not without any', () => {
+    const core = open();
+    const before = readFileSync(stateFile, 'utf8');
+    core.world.addAthlete('strava');
+    core.world.addAthlete('oura');
+    expect(readFileSync(stateFile, 'utf8')).toBe(before);
+    time.advance(INTERVAL_MS);
+    expect(readFileSync(stateFile, 'utf8')).not.toBe(before);
+    expect(open().world.athletesOf('oura')).toHaveLength(1);
+    rmSync(stateFile);
+    time.advance(INTERVAL_MS);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it.each([
+    ['empty', '', /is no state file of this simulator/],
+    ['something else', '{"hello": "world"}', /is no state file of this simulator/],
+    ['binary', '\0\x01\x02', /is no state file of this simulator/],
+    [
+      'of another version',
+      '{"format":"pacekeeper simulator state","version":99}\n{}',
+      /is of version 99, this simulator reads \d+/,
+    ],
+  ])('is refused when it is %s, and left as it is', (_name, content, reason) => {
+    writeFileSync(stateFile, content);
+    expect(() => open()).toThrow(reason);
+    expect(readFileSync(stateFile, 'utf8')).toBe(content);
+  });
+
+  it.each([
+    ['cut', (text: string) => text.slice(0, -30)],
+    ['altered', (text: string) => text.replace('"nextSeed":1', '"nextSeed":3')],
+  ])('is refused when it was %s', (_name, spoil) => {
+    open();
+    writeFileSync(stateFile, spoil(readFileSync(stateFile, 'utf8')));
+    expect(() => open()).toThrow(/is damaged/);
+  });
+
+  it('is refused where it cannot be written', () => {
+    writeFileSync(stateFile, '');
+    expect(() => open(path.join(stateFile, 'below-a-file'))).toThrow(/SIMULATOR_STATE .* cannot be/);
+  });
+});

@@ -1,0 +1,32 @@
+import { type FastifyRequest } from 'fastify';
+import { type TokenInfo, type TokenStore } from '../core/index.js';
+import { invalidToken, missingScope } from './strava-fault.js';
+import { mayReadActivities } from './visibility.js';
+
+export type Access = Pick<TokenInfo, 'athleteId' | 'scopes'>;
+
+/** Strava takes the token as a bearer header or as `access_token` in the query. */
+export function accessTokenOf(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization;
+  if (header !== undefined) return /^Bearer\s+(\S+)$/i.exec(header)?.[1];
+  const { access_token: inQuery } = request.query as Record<string, unknown>;
+  return typeof inQuery === 'string' ? inQuery : undefined;
+}
+
+export function authenticate(tokens: TokenStore, request: FastifyRequest): Access {
+  const info = tokens.find(accessTokenOf(request) ?? '');
+  if (info?.state !== 'valid') throw invalidToken();
+  return info;
+}
+
+export function authenticateReader(tokens: TokenStore, request: FastifyRequest): Access {
+  const access = authenticate(tokens, request);
+  if (!mayReadActivities(access.scopes)) throw missingScope('activity:read');
+  return access;
+}
+
+export function authenticateWriter(tokens: TokenStore, request: FastifyRequest): Access {
+  const access = authenticate(tokens, request);
+  if (!access.scopes.includes('activity:write')) throw missingScope('activity:write');
+  return access;
+}

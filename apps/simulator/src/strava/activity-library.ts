@@ -1,0 +1,173 @@
+import { type Activity, type ActivityOverrides, withOverrides } from '../athletes/index.js';
+import { SummaryShelf } from './summary-shelf.js';
+
+/** An activity that is part of no history. Its athlete is named by id and its place is their home. */
+type SavedActivity = Omit<Activity, 'athlete' | 'place'> & { readonly athleteId: string };
+
+/** What a history, derived again, does not show. */
+export interface SavedLibrary {
+  readonly made: readonly { readonly activity: SavedActivity; readonly streamsExistAtMs: number }[];
+  readonly edited: readonly (readonly [string, ActivityOverrides])[];
+  readonly removed: readonly string[];
+  readonly highestId: string;
+}
+
+/** Every activity there is, and each athlete's newest first. */
+export class ActivityLibrary {
+  private readonly byId = new Map<string, Activity>();
+  private readonly summaries = new SummaryShelf();
+  private readonly timelines = new Map<string, Activity[]>();
+  /** Only of what was made after its athlete: all others have had their streams since ever. */
+  private readonly streamsExistAtMs = new Map<string, number>();
+  /** Of histories; what was made carries its edits and leaves no trace. */
+  private readonly edited = new Set<string>();
+  private readonly removed = new Set<string>();
+  /** Times an activity or a timeline changed, so that the judge tells a second look from a duplicate. */
+  private readonly revisions = new Map<string, number>();
+  private highestId = 0n;
+
+  clear(): void {
+    this.byId.clear();
+    this.summaries.clear();
+    this.timelines.clear();
+    this.streamsExistAtMs.clear();
+    this.edited.clear();
+    this.removed.clear();
+    this.revisions.clear();
+    this.highestId = 0n;
+  }
+
+  /** False, and nothing stored, when one of the ids is taken. */
+  addHistory(athleteId: string, activities: readonly Activity[]): boolean {
+    if (activities.some(({ id }) => this.byId.has(id) || this.removed.has(id))) return false;
+    for (const activity of activities) this.remember(activity);
+    this.timelines.set(athleteId, activities.toSorted(newestFirst));
+    return true;
+  }
+
+  save(): SavedLibrary {
+    return {
+      made: [...this.streamsExistAtMs].map(([id, streamsExistAtMs]) => ({
+        activity: savedActivity(this.byId.get(id)!),
+        streamsExistAtMs,
+      })),
+      edited: [...this.edited].map((id) => [id, this.byId.get(id)!.overrides!]),
+      removed: [...this.removed],
+      highestId: String(this.highestId),
+    };
+  }
+
+  /** On top of the histories, which have to be there again. */
+  restore(saved: SavedLibrary, athleteOf: (id: string) => Activity['athlete']): void {
+    for (const id of saved.removed) this.remove(this.byId.get(id)!.athlete.id, id);
+    for (const [id, overrides] of saved.edited) {
+      const activity = this.byId.get(id)!;
+      this.replace(activity.athlete.id, withOverrides(activity, overrides));
+    }
+    for (const { activity, streamsExistAtMs } of saved.made) {
+      const { athleteId, ...own } = activity;
+      const athlete = athleteOf(athleteId);
+      this.add(athleteId, { ...own, athlete, place: athlete.place }, streamsExistAtMs);
+    }
+    this.highestId = BigInt(saved.highestId);
+  }
+
+  add(athleteId: string, activity: Activity, streamsExistAtMs: number): void {
+    this.remember(activity);
+    this.streamsExistAtMs.set(activity.id, streamsExistAtMs);
+    const timeline = this.timelineOf(athleteId);
+    timeline.splice(
+      firstIndex(timeline, (other) => newestFirst(other, activity) >= 0),
+      0,
+      activity,
+    );
+    this.revise(athleteId);
+  }
+
+  replace(athleteId: string, activity: Activity): void {
+    if (!this.streamsExistAtMs.has(activity.id)) this.edited.add(activity.id);
+    this.byId.set(activity.id, activity);
+    this.summaries.put(activity);
+    const timeline = this.timelineOf(athleteId);
+    timeline[this.indexOf(timeline, activity.id)] = activity;
+    this.revise(athleteId);
+    this.revise(activity.id);
+  }
+
+  remove(athleteId: string, id: string): void {
+    const timeline = this.timelineOf(athleteId);
+    timeline.splice(this.indexOf(timeline, id), 1);
+    this.byId.delete(id);
+    this.summaries.remove(id);
+    if (!this.streamsExistAtMs.delete(id)) this.removed.add(id);
+    this.edited.delete(id);
+    this.revise(athleteId);
+  }
+
+  find(id: string): Activity | undefined {
+    return this.byId.get(id);
+  }
+
+  newestFirst(athleteId: string): readonly Activity[] {
+    return this.timelines.get(athleteId) ?? [];
+  }
+
+  /** The body of a list page. */
+  summariesJson(activities: readonly Activity[]): Buffer {
+    return this.summaries.json(activities);
+  }
+
+  /** When the streams are (or were) there to be fetched; null where there never will be any. */
+  streamsFromMs(activity: Activity): number | null {
+    return activity.manual ? null : (this.streamsExistAtMs.get(activity.id) ?? 0);
+  }
+
+  revisionOf(key: string): number {
+    return this.revisions.get(key) ?? 0;
+  }
+
+  freeId(): bigint {
+    return this.highestId + 1n;
+  }
+
+  private remember(activity: Activity): void {
+    this.byId.set(activity.id, activity);
+    this.summaries.put(activity);
+    const id = BigInt(activity.id);
+    if (id > this.highestId) this.highestId = id;
+  }
+
+  private timelineOf(athleteId: string): Activity[] {
+    const timeline = this.timelines.get(athleteId) ?? [];
+    this.timelines.set(athleteId, timeline);
+    return timeline;
+  }
+
+  private indexOf(timeline: readonly Activity[], id: string): number {
+    return timeline.findIndex((activity) => activity.id === id);
+  }
+
+  private revise(key: string): void {
+    this.revisions.set(key, this.revisionOf(key) + 1);
+  }
+}
+
+function savedActivity({ athlete, place: _place, ...own }: Activity): SavedActivity {
+  return { ...own, athleteId: athlete.id };
+}
+
+function newestFirst(a: Activity, b: Activity): number {
+  return b.startMs - a.startMs || (BigInt(b.id) > BigInt(a.id) ? 1 : -1);
+}
+
+/** Binary search in a list where `isPast` is false up to some place and true from there on. */
+export function firstIndex<Item>(items: readonly Item[], isPast: (item: Item) => boolean): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isPast(items[middle]!)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,262 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Connected, Harness, Receiver, until } from '../simulator.harness.js';
+
+let sim: Harness;
+let receiver: Receiver;
+let athlete: Connected;
+
+beforeEach(async () => {
+  sim = await Harness.open();
+  receiver = await Receiver.open();
+  athlete = await sim.connect();
+});
+afterEach(async () => {
+  await sim.close();
+  await receiver.close();
+});
+
+const CREDENTIALS = 'client_id=4711&client_secret=strava-client-secret';
+
+function subscribe(fields: Record<string, string> = {}) {
+  return sim.form('/api/v3/push_subscriptions', {
+    client_id: '4711',
+    client_secret: 'strava-client-secret',
+    callback_url: receiver.url,
+    verify_token: 'vt',
+    ...fields,
+  });
+}
+
+function upload(order: Record<string, unknown> = {}) {
+  return sim.sim('/activities', { athlete_id: athlete.id, ...order }) as Promise<{ id: string }>;
+}
+
+describe('a push subscription', () => {
+  it('is made only after the callback echoed hub.challenge, asked for during the POST', async () => {
+    const { status, body } = await subscribe();
+    expect(status).toBe(201);
+    expect(body).toEqual({ id: expect.any(Number) });
+    const { method, url } = receiver.received[0]!;
+    expect(method).toBe('GET');
+    expect(url.searchParams.get('hub.mode')).toBe('subscribe');
+    expect(url.searchParams.get('hub.verify_token')).toBe('vt');
+    expect(url.searchParams.get('hub.challenge')).toMatch(/^\w+$/);
+  });
+
+  it.each([404, 500, 302])(
+    'is refused as "not verifiable" when the callback answers %i',
+    async (answered) => {
+      receiver.answer = () => answered;
+      const { status, body } = await subscribe();
+      expect(status).toBe(400);
+      expect(body).toEqual({
+        message: 'Bad Request',
+        errors: [{ resource: 'PushSubscription', field: 'callback url', code: 'not verifiable' }],
+      });
+    },
+  );
+
+  it('is refused as "not verifiable" when the callback takes longer than two seconds', async () => {
+    receiver.answer = () => undefined;
+    const refused = subscribe();
+    await until(() => receiver.received.length === 1);
+    sim.time.advance(2000);
+    expect((await refused).body.errors[0].code).toBe('not verifiable');
+  });
+
+  it('is one per app', async () => {
+    await subscribe();
+    const { status, body } = await subscribe();
+    expect(status).toBe(400);
+    expect(body.errors[0]).toMatchObject({ resource: 'PushSubscription', code: 'already exists' });
+  });
+
+  it('is listed, deleted with 204 and then gone', async () => {
+    const { body } = await subscribe();
+    const listed = await sim.get(`/api/v3/push_subscriptions?${CREDENTIALS}`);
+    expect(listed.body).toMatchObject([{ id: body.id, callback_url: receiver.url, application_id: 4711 }]);
+    const path = `/api/v3/push_subscriptions/${body.id}?${CREDENTIALS}`;
+    expect((await sim.call('DELETE', path)).status).toBe(204);
+    expect((await sim.call('DELETE', path)).status).toBe(404);
+    expect((await sim.get(`/api/v3/push_subscriptions?${CREDENTIALS}`)).body).toEqual([]);
+  });
+
+  it('takes a callback of at most 255 characters', async () => {
+    const { status, body } = await subscribe({ callback_url: `${receiver.url}/${'x'.repeat(255)}` });
+    expect(status).toBe(400);
+    expect(body.errors[0]).toMatchObject({ field: 'callback url', code: 'too long' });
+  });
+
+  it('needs client_id and client_secret', async () => {
+    expect((await sim.get('/api/v3/push_subscriptions')).status).toBe(400);
+  });
+
+  it('outlives a reset of the world, as it belongs to the app', async () => {
+    await subscribe();
+    await sim.sim('/reset');
+    expect((await sim.get(`/api/v3/push_subscriptions?${CREDENTIALS}`)).body).toHaveLength(1);
+  });
+});
+
+describe('an event', () => {
+  let subscriptionId: number;
+  beforeEach(async () => {
+    subscriptionId = await sim.subscribe(receiver);
+  });
+
+  it('tells of a new activity: create, empty updates, epoch seconds', async () => {
+    const { id } = await upload();
+    const [event] = await receiver.count(1);
+    expect(event!.body).toEqual({
+      aspect_type: 'create',
+      event_time: sim.time.nowMs() / 1000,
+      object_id: Number(id),
+      object_type: 'activity',
+      owner_id: Number(athlete.id),
+      subscription_id: subscriptionId,
+      updates: {},
+    });
+    expect(event!.headers['content-type']).toContain('application/json');
+    expect(event!.headers['x-strava-signature']).toBeUndefined();
+  });
+
+  it('tells of title, type and privacy as strings, and of a delete', async () => {
+    const { id } = await upload();
+    const edit = { name: 'Evening Ride', sport_type: 'Ride', private: true };
+    await receiver.count(1);
+    await sim.json('PATCH', `/__sim/activities/${id}`, edit);
+    await receiver.count(2);
+    await sim.call('DELETE', `/__sim/activities/${id}`);
+    const events = await receiver.count(3);
+    expect(events[1]!.body).toMatchObject({
+      aspect_type: 'update',
+      updates: { title: 'Evening Ride', type: 'Ride', private: 'true' },
+    });
+    expect(events[2]!.body).toMatchObject({ aspect_type: 'delete', object_id: Number(id) });
+  });
+
+  it('follows a PUT by the app itself', async () => {
+    const { id } = await upload();
+    await receiver.count(1);
+    await sim.json('PUT', `/api/v3/activities/${id}`, { name: 'Mine' }, athlete.accessToken);
+    const events = await receiver.count(2);
+    expect(events[1]!.body).toMatchObject({ aspect_type: 'update', updates: { title: 'Mine' } });
+  });
+
+  it('tells of a deauthorisation as an update of the athlete with authorized "false", a string', async () => {
+    await sim.sim('/deauthorize', { athlete_id: athlete.id });
+    const [event] = await receiver.count(1);
+    expect(event!.body).toMatchObject({
+      aspect_type: 'update',
+      object_type: 'athlete',
+      object_id: Number(athlete.id),
+      owner_id: Number(athlete.id),
+      updates: { authorized: 'false' },
+    });
+    expect((await sim.get('/api/v3/athlete', athlete.accessToken)).status).toBe(401);
+  });
+
+  it('carries ids beyond 2^53 without losing a digit', async () => {
+    await upload({ id: '9007199254740993' });
+    const [event] = await receiver.count(1);
+    expect(event!.text).toContain('"object_id":9007199254740993,');
+  });
+
+  it('is not sent for an athlete that never connected or has left', async () => {
+    await sim.sim('/deauthorize', { athlete_id: athlete.id });
+    await upload();
+    const other = (await sim.sim('/athletes', { provider: 'strava', activities: 0 })) as { id: string };
+    await sim.sim('/activities', { athlete_id: other.id });
+    expect((await sim.stats()).strava.webhooks.sent).toBe(1);
+  });
+
+  it('shows a change of privacy as delete and create to an app with activity:read only', async () => {
+    const reader = await sim.connect({ scopes: ['read', 'activity:read'] });
+    const { id } = (await sim.sim('/activities', { athlete_id: reader.id })) as { id: string };
+    await receiver.count(1);
+    await sim.json('PATCH', `/__sim/activities/${id}`, { private: true });
+    await receiver.count(2);
+    await sim.json('PATCH', `/__sim/activities/${id}`, { private: false });
+    const events = await receiver.count(3);
+    expect(events.map(({ body }) => body.aspect_type as string)).toEqual(['create', 'delete', 'create']);
+  });
+});
+
+describe('delivery', () => {
+  beforeEach(() => sim.subscribe(receiver));
+  const webhooks = async () => (await sim.stats()).strava.webhooks as unknown;
+
+  it('is acknowledged by 200', async () => {
+    await upload();
+    await receiver.count(1);
+    await until(() => sim.core.judge.stats().strava.webhooks.acked === 1);
+    expect(await webhooks()).toMatchObject({ sent: 1, acked: 1, retried: 0 });
+  });
+
+  it('is tried three times in all, then lost', async () => {
+    receiver.answer = () => 500;
+    await upload();
+    for (const attempt of [1, 2, 3]) {
+      await receiver.count(attempt);
+      await until(() => sim.core.outbox.underWay === 0);
+      sim.time.advance(120_000);
+    }
+    expect(receiver.events).toHaveLength(3);
+    expect(new Set(receiver.events.map(({ text }) => text)).size).toBe(1);
+    expect(await webhooks()).toMatchObject({ sent: 1, acked: 0, retried: 2, failed: 1 });
+    expect(sim.time.pendingTimers).toBe(0);
+  });
+
+  it('takes an answer that is not there within two seconds for none', async () => {
+    receiver.answer = (_event, attempt) => (attempt === 1 ? undefined : 200);
+    await upload();
+    await receiver.count(1);
+    sim.time.advance(1999);
+    expect(sim.core.judge.stats().strava.webhooks).toMatchObject({ retried: 0 });
+    sim.time.advance(1);
+    await until(() => sim.core.outbox.underWay === 0);
+    sim.time.advance(120_000);
+    await receiver.count(2);
+    await until(() => sim.core.judge.stats().strava.webhooks.acked === 1);
+    expect(await webhooks()).toMatchObject({ sent: 1, acked: 1, retried: 1 });
+  });
+
+  it('ends with a reset: no retry comes after it', async () => {
+    receiver.answer = () => undefined;
+    await upload();
+    await receiver.count(1);
+    await sim.sim('/reset');
+    await until(() => sim.core.outbox.underWay === 0);
+    sim.time.advance(600_000);
+    expect(receiver.events).toHaveLength(1);
+    expect(await webhooks()).toEqual({ sent: 0, acked: 0, retried: 0, failed: 0, dropped: 0 });
+  });
+
+  it('drops, doubles and reorders on demand', async () => {
+    await sim.sim('/faults', { vendor: 'strava', endpoint: 'webhooks', kind: 'drop', count: 1 });
+    await upload();
+    await sim.sim('/faults', { vendor: 'strava', endpoint: 'webhooks', kind: 'double', count: 1 });
+    const doubled = await upload();
+    await receiver.count(2);
+    await sim.sim('/faults', { vendor: 'strava', endpoint: 'webhooks', kind: 'reorder', count: 1 });
+    const overtaken = await upload();
+    const overtaking = await upload();
+    const events = await receiver.count(4);
+    const ids = events.map(({ body }) => String(body.object_id));
+    expect(ids.slice(0, 2)).toEqual([doubled.id, doubled.id]);
+    expect(new Set(ids.slice(2))).toEqual(new Set([overtaking.id, overtaken.id]));
+    expect(await webhooks()).toMatchObject({ dropped: 1, sent: 4 });
+  });
+});
+
+it('signs each attempt anew with X-Strava-Signature when a signing secret is configured', async () => {
+  await sim.close();
+  sim = await Harness.open({ apps: { strava: { signingSecret: 'strava-signing-secret' } } });
+  athlete = await sim.connect();
+  await sim.subscribe(receiver);
+  await upload();
+  const [event] = await receiver.count(1);
+  expect(event!.headers['x-strava-signature']).toMatch(
+    new RegExp(`^t=${Math.floor(sim.time.nowMs() / 1000)},v1=[0-9a-f]{64}$`),
+  );
+});

@@ -1,0 +1,194 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Harness } from '../simulator.harness.js';
+import { askToken, CLIENT_ID, connect, newcomer, openSimulator, SECRETS } from './wearable.harness.js';
+
+const RETURN = 'http://127.0.0.1:9/oauth/callback';
+const VENDORS = [
+  { vendor: 'oura', authorize: '/oura/oauth/authorize', scope: 'daily personal', lifeSeconds: 86_400 },
+  { vendor: 'whoop', authorize: '/whoop/oauth/oauth2/auth', scope: 'offline read:sleep', lifeSeconds: 3600 },
+] as const;
+
+let sim: Harness;
+
+beforeEach(async () => {
+  sim = await openSimulator();
+});
+afterEach(() => sim.close());
+
+describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lifeSeconds }) => {
+  function query(changes: Record<string, string> = {}) {
+    const fields = {
+      client_id: CLIENT_ID,
+      redirect_uri: RETURN,
+      response_type: 'code',
+      scope,
+      state: 's-12345678',
+    };
+    return new URLSearchParams({ ...fields, ...changes }).toString();
+  }
+
+  async function redirected(changes: Record<string, string>) {
+    const { status, headers } = await sim.get(`${authorize}?${query(changes)}`);
+    expect(status).toBe(302);
+    const location = new URL(headers.get('location')!);
+    expect(location.href.startsWith(RETURN)).toBe(true);
+    return Object.fromEntries(location.searchParams);
+  }
+
+  it('asks a person, who may choose who they are and untick scopes', async () => {
+    const { id } = await newcomer(sim, vendor);
+    const { status, headers, text } = await sim.get(`${authorize}?${query()}`);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toContain('text/html');
+    expect(text).toContain(`value="${id}"`);
+    const [, kept = ''] = scope.split(' ');
+    const form = {
+      ...Object.fromEntries(new URLSearchParams(query())),
+      athlete_id: id,
+      scope_granted: kept,
+      decision: 'allow',
+    };
+    const answer = await sim.form(authorize, form);
+    expect(answer.status).toBe(302);
+    expect(new URL(answer.headers.get('location')!).searchParams.get('scope')).toBe(kept);
+  });
+
+  it('sends a person who denies back with access_denied and the state', async () => {
+    const { headers } = await sim.form(authorize, {
+      ...Object.fromEntries(new URLSearchParams(query())),
+      decision: 'deny',
+    });
+    const answer = new URL(headers.get('location')!).searchParams;
+    expect(answer.get('error')).toBe('access_denied');
+    expect(answer.get('state')).toBe('s-12345678');
+  });
+
+  it('lets somebody new in', async () => {
+    const { code } = await redirected({ athlete_id: 'new' });
+    expect((await askToken(sim, vendor, { grant_type: 'authorization_code', code: code! })).status).toBe(200);
+  });
+
+  it('with athlete_id consents for that athlete at once', async () => {
+    const { id } = await newcomer(sim, vendor);
+    const answer = await redirected({ athlete_id: id });
+    expect(answer).toEqual({ code: expect.any(String), scope, state: 's-12345678' });
+    const { body } = await askToken(sim, vendor, { grant_type: 'authorization_code', code: answer.code! });
+    expect(body).toMatchObject({ access_token: expect.any(String), scope, expires_in: lifeSeconds });
+  });
+
+  it('refuses on its own page what cannot be trusted, by redirect what can', async () => {
+    expect((await sim.get(`${authorize}?${query({ client_id: 'stranger' })}`)).status).toBe(400);
+    expect((await sim.get(`${authorize}?${query({ redirect_uri: 'javascript:alert(1)' })}`)).status).toBe(
+      400,
+    );
+    expect((await sim.get(`${authorize}?${query({ athlete_id: 'nobody' })}`)).status).toBe(400);
+    expect((await redirected({ scope: 'read:everything' })).error).toBe('invalid_scope');
+    expect((await redirected({ response_type: 'token' })).error).toBe('unsupported_response_type');
+  });
+
+  it('a page shows a hostile client name as text', async () => {
+    const hostile = `${authorize}?${query({ state: '"><script>alert(1)</script>' })}`;
+    expect((await sim.get(hostile)).text).not.toContain('<script>');
+  });
+
+  it('a code works once', async () => {
+    const { code } = await newcomer(sim, vendor);
+    const exchange = () => askToken(sim, vendor, { grant_type: 'authorization_code', code });
+    expect((await exchange()).status).toBe(200);
+    const { status, body } = await exchange();
+    expect(status).toBe(400);
+    expect(body.error).toBe('invalid_grant');
+  });
+
+  it('wants the credentials in the body', async () => {
+    const { code } = await newcomer(sim, vendor);
+    const { status, body } = await askToken(sim, vendor, {
+      grant_type: 'authorization_code',
+      code,
+      client_secret: 'wrong',
+    });
+    expect(status).toBe(401);
+    expect(body.error).toBe('invalid_client');
+  });
+
+  it('a refresh rotates the refresh token; the old one dies at once', async () => {
+    const { refreshToken } = await connect(sim, vendor);
+    const refresh = (refresh_token: string) =>
+      askToken(sim, vendor, { grant_type: 'refresh_token', refresh_token });
+    const { body } = await refresh(refreshToken);
+    expect(body.refresh_token).not.toBe(refreshToken);
+    const again = await refresh(refreshToken);
+    expect(again.status).toBe(400);
+    expect(again.body.error).toBe('invalid_grant');
+    expect((await refresh(body.refresh_token)).status).toBe(200);
+  });
+
+  it('a revoked athlete can no longer be refreshed', async () => {
+    const { id, refreshToken } = await connect(sim, vendor);
+    await sim.sim('/deauthorize', { athlete_id: id });
+    const { status } = await askToken(sim, vendor, {
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+    });
+    expect(status).toBe(400);
+  });
+
+  it('the fault athlete_limit keeps out whoever is not connected yet', async () => {
+    const { id } = await connect(sim, vendor);
+    await sim.sim('/faults', { vendor, kind: 'athlete_limit' });
+    expect((await redirected({ athlete_id: id })).code).toEqual(expect.any(String));
+    expect((await redirected({ athlete_id: 'new' })).error).toBe('access_denied');
+    await sim.call('DELETE', '/__sim/faults');
+    expect((await redirected({ athlete_id: 'new' })).code).toEqual(expect.any(String));
+  });
+
+  it('the lifetime obeys TIME_SCALE', async () => {
+    await sim.close();
+    sim = await openSimulator(60);
+    const { code } = await newcomer(sim, vendor);
+    const { body } = await askToken(sim, vendor, { grant_type: 'authorization_code', code });
+    expect(body.expires_in).toBe(lifeSeconds / 60);
+  });
+
+  it('names other grant types and missing fields in words', async () => {
+    expect((await askToken(sim, vendor, { grant_type: 'password' })).body.error).toBe(
+      'unsupported_grant_type',
+    );
+    expect((await askToken(sim, vendor, {})).body.error).toBe('invalid_request');
+    expect((await askToken(sim, vendor, { grant_type: 'refresh_token' })).body.error).toBe('invalid_request');
+  });
+});
+
+describe('WHOOP authorisation', () => {
+  it('without the offline scope there is no refresh token', async () => {
+    const { code } = await newcomer(sim, 'whoop', { scopes: ['read:sleep'] });
+    const { body } = await askToken(sim, 'whoop', { grant_type: 'authorization_code', code });
+    expect(body).toMatchObject({ token_type: 'bearer', scope: 'read:sleep' });
+    expect(body).not.toHaveProperty('refresh_token');
+  });
+});
+
+describe('Oura authorisation', () => {
+  it('an unapproved app may have ten users and no more', async () => {
+    await sim.close();
+    const oura = { clientId: CLIENT_ID, clientSecret: SECRETS.oura, athleteCapacity: 10 };
+    sim = await Harness.open({ apps: { oura } });
+    for (let i = 0; i < 10; i++) await connect(sim, 'oura');
+    const fields = { client_id: CLIENT_ID, redirect_uri: RETURN, response_type: 'code', athlete_id: 'new' };
+    const { headers } = await sim.get(`/oura/oauth/authorize?${new URLSearchParams(fields).toString()}`);
+    expect(new URL(headers.get('location')!).searchParams.get('error')).toBe('access_denied');
+  });
+
+  it("a token error has RFC 6749's fields beside status, title and detail", async () => {
+    const { body } = await askToken(sim, 'oura', { grant_type: 'refresh_token', refresh_token: 'unknown' });
+    expect(body).toMatchObject({ status: 400, title: 'Bad Request', error: 'invalid_grant' });
+  });
+
+  it('revoking a token ends the grant', async () => {
+    const { accessToken } = await connect(sim, 'oura');
+    const path = '/oura/v2/usercollection/personal_info';
+    expect((await sim.get(path, accessToken)).status).toBe(200);
+    expect((await sim.call('POST', `/oura/oauth/revoke?access_token=${accessToken}`)).status).toBe(200);
+    expect((await sim.get(path, accessToken)).status).toBe(401);
+  });
+});

@@ -1,0 +1,196 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Connected, type Harness } from '../simulator.harness.js';
+import { connect, openSimulator } from '../wearables/wearable.harness.js';
+
+const BASE = '/whoop/v2';
+
+let sim: Harness;
+let athlete: Connected;
+
+beforeEach(async () => {
+  sim = await openSimulator();
+  athlete = await connect(sim, 'whoop', { seed: 3 });
+});
+afterEach(() => sim.close());
+
+function record(order: Record<string, unknown> = {}) {
+  return sim.sim('/sleep', { athlete_id: athlete.id, ...order }) as Promise<{ id: string }>;
+}
+
+/** What these tests compute with; the rest is asserted as it comes. */
+interface Sleep {
+  id: string;
+  cycle_id: number;
+  start: string;
+  end: string;
+  score: Record<'stage_summary' | 'sleep_needed', Record<string, number>>;
+}
+
+function get(path: string, token = athlete.accessToken) {
+  return sim.get(BASE + path, token);
+}
+
+async function sleepOf(order: Record<string, unknown> = {}) {
+  const { id } = await record(order);
+  return (await get(`/activity/sleep/${id}`)).body as Sleep;
+}
+
+describe('WHOOP sleep documents', () => {
+  it('always have id, cycle_id, user_id, created_at, updated_at, start, end, timezone_offset, nap, score_state', async () => {
+    expect(await sleepOf({ state: 'PENDING_SCORE' })).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      cycle_id: expect.any(Number),
+      user_id: Number(athlete.id),
+      created_at: '2026-11-18T14:00:00.000Z',
+      updated_at: '2026-11-18T14:00:00.000Z',
+      start: expect.stringMatching(/Z$/),
+      end: expect.stringMatching(/Z$/),
+      timezone_offset: expect.stringMatching(/^([+-]\d\d:\d\d|Z)$/),
+      nap: false,
+      score_state: 'PENDING_SCORE',
+    });
+  });
+
+  it('measure stages in milliseconds that add up to the time in bed', async () => {
+    const { start, end, score } = await sleepOf({ duration_minutes: 433 });
+    const stages = score.stage_summary;
+    const asleep = ['light', 'slow_wave', 'rem']
+      .map((stage) => stages[`total_${stage}_sleep_time_milli`]!)
+      .reduce((sum, milli) => sum + milli);
+    expect(asleep).toBe(433 * 60_000);
+    expect(asleep + stages.total_awake_time_milli!).toBe(stages.total_in_bed_time_milli);
+    expect(Date.parse(end) - Date.parse(start)).toBe(stages.total_in_bed_time_milli);
+    expect(score.sleep_needed).toEqual({
+      baseline_milli: expect.any(Number),
+      need_from_sleep_debt_milli: expect.any(Number),
+      need_from_recent_strain_milli: expect.any(Number),
+      need_from_recent_nap_milli: expect.any(Number),
+    });
+  });
+
+  it('may lack the percentages and respiratory_rate inside score', async () => {
+    const { score } = await sleepOf({ sparse: true });
+    expect(Object.keys(score).sort()).toEqual(['sleep_needed', 'stage_summary']);
+    expect((await sleepOf({ score: 97 })).score).toMatchObject({
+      sleep_performance_percentage: 97,
+      sleep_consistency_percentage: expect.any(Number),
+      sleep_efficiency_percentage: expect.any(Number),
+      respiratory_rate: expect.any(Number),
+    });
+  });
+
+  it('a nap belongs to the cycle that its night opened', async () => {
+    const night = await sleepOf({ date: '2026-11-18' });
+    const nap = await sleepOf({ nap: true });
+    expect(nap).toMatchObject({ nap: true, cycle_id: night.cycle_id });
+    const { body } = await get(`/cycle/${night.cycle_id}/sleep`);
+    expect(body).toEqual(night);
+  });
+
+  it("a cycle's recovery names the sleep", async () => {
+    const night = await sleepOf();
+    const { body } = await get(`/cycle/${night.cycle_id}/recovery`);
+    expect(body).toMatchObject({ sleep_id: night.id, cycle_id: night.cycle_id, score_state: 'SCORED' });
+    expect(body.score).toMatchObject({ recovery_score: expect.any(Number), user_calibrating: false });
+    expect((await get('/recovery')).body).toEqual({ records: [body] });
+  });
+});
+
+describe('WHOOP lists', () => {
+  it('are {records, next_token}, asked on with nextToken; the last page has no next_token', async () => {
+    const sleeper = await connect(sim, 'whoop', { nights: 60 });
+    const seen: string[] = [];
+    let token: string | undefined = '';
+    while (token !== undefined) {
+      const { body } = await get(`/activity/sleep?limit=25&nextToken=${token}`, sleeper.accessToken);
+      seen.push(...(body.records as Sleep[]).map(({ start }) => start));
+      token = body.next_token;
+    }
+    expect(new Set(seen).size).toBe(60);
+    expect(seen).toEqual([...seen].sort().reverse());
+  });
+
+  it.each(['26', '0', 'many'])('refuse the limit %s, for 25 is the most', async (limit) => {
+    expect((await get(`/activity/sleep?limit=${limit}`)).status).toBe(400);
+  });
+
+  it('are bounded by start and end, and refuse what is no date-time or no token', async () => {
+    await record({ date: '2026-11-10' });
+    await record({ date: '2026-11-14' });
+    const { body } = await get('/activity/sleep?start=2026-11-12T00:00:00Z&end=2026-11-15T00:00:00.000Z');
+    expect(body.records).toHaveLength(1);
+    expect((await get('/activity/sleep?start=yesterday')).status).toBe(400);
+    expect((await get('/activity/sleep?nextToken=foreign')).status).toBe(400);
+  });
+});
+
+describe('WHOOP refusals', () => {
+  it("an unknown sleep is 404, and so is somebody else's; an id that is no UUID is 400", async () => {
+    const { id } = await record();
+    const stranger = await connect(sim, 'whoop');
+    expect((await get('/activity/sleep/ecfc6a15-4661-442f-a9a4-f160dd7afae8')).status).toBe(404);
+    expect((await get(`/activity/sleep/${id}`, stranger.accessToken)).status).toBe(404);
+    expect((await get('/activity/sleep/93845')).status).toBe(400);
+    expect((await get('/cycle/1/sleep')).status).toBe(404);
+  });
+
+  it('a missing, unknown, expired or revoked token is 401 "Authorization was not valid"', async () => {
+    const { status, text } = await sim.get(`${BASE}/activity/sleep`);
+    expect(status).toBe(401);
+    expect(text).toBe('Authorization was not valid');
+    expect((await get('/activity/sleep', 'unknown')).status).toBe(401);
+    sim.time.advance(3_600_000);
+    expect((await get('/activity/sleep')).status).toBe(401);
+  });
+
+  it.each([
+    ['read:sleep', '/activity/sleep'],
+    ['read:recovery', '/recovery'],
+    ['read:profile', '/user/profile/basic'],
+  ])('without %s %s is 401, for the documented answers have no 403', async (scope, path) => {
+    const modest = await connect(sim, 'whoop', { scopes: ['offline', 'read:workout'] });
+    const trusted = await connect(sim, 'whoop', { scopes: [scope] });
+    expect((await get(path, modest.accessToken)).status).toBe(401);
+    expect((await get(path, trusted.accessToken)).status).toBe(200);
+  });
+
+  it('the profile names the user', async () => {
+    expect((await get('/user/profile/basic')).body).toEqual({
+      user_id: Number(athlete.id),
+      email: expect.stringContaining('@'),
+      first_name: expect.any(String),
+      last_name: expect.any(String),
+    });
+  });
+});
+
+describe('WHOOP rate limit', () => {
+  it('is 100 a minute and 10,000 a day for the app, told on every answer', async () => {
+    sim.time.advance(57_000);
+    await get('/user/profile/basic');
+    const { headers } = await get('/activity/sleep/ecfc6a15-4661-442f-a9a4-f160dd7afae8');
+    expect(headers.get('x-ratelimit-limit')).toBe('100, 100;window=60, 10000;window=86400');
+    expect(headers.get('x-ratelimit-remaining')).toBe('98');
+    expect(headers.get('x-ratelimit-reset')).toBe('3');
+  });
+
+  it('answers 429 beyond, without Retry-After, and again with the next minute', async () => {
+    await sim.sim('/limits', { vendor: 'whoop', minute: 2 });
+    const other = await connect(sim, 'whoop');
+    await get('/user/profile/basic');
+    await get('/user/profile/basic', other.accessToken);
+    const { status, headers } = await get('/user/profile/basic');
+    expect(status).toBe(429);
+    expect(headers.has('retry-after')).toBe(false);
+    expect(headers.get('x-ratelimit-remaining')).toBe('0');
+    sim.time.advance(60_000);
+    expect((await get('/user/profile/basic')).status).toBe(200);
+  });
+
+  it('shows the limit nearest to being hit first', async () => {
+    await sim.sim('/limits', { vendor: 'whoop', day: 50 });
+    const { headers } = await get('/user/profile/basic');
+    expect(headers.get('x-ratelimit-limit')).toBe('50, 100;window=60, 50;window=86400');
+    expect(headers.get('x-ratelimit-remaining')).toBe('49');
+  });
+});

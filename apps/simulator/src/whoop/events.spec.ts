@@ -1,0 +1,200 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Connected, type Harness, until } from '../simulator.harness.js';
+import { Attempts, Callback, connect, openSimulator, SECRETS } from '../wearables/wearable.harness.js';
+import { RETRY_DELAYS_SECONDS } from './whoop-facts.js';
+
+let sim: Harness;
+let callback: Callback;
+let athlete: Connected;
+
+beforeEach(async () => {
+  sim = await openSimulator();
+  callback = await Callback.open(() => sim.time.nowMs());
+  athlete = await connect(sim, 'whoop');
+  await sim.sim('/webhooks', { vendor: 'whoop', url: callback.url });
+});
+afterEach(async () => {
+  await sim.close();
+  await callback.close();
+});
+
+function record(order: Record<string, unknown> = {}) {
+  return sim.sim('/sleep', { athlete_id: athlete.id, ...order }) as Promise<{ id: string }>;
+}
+
+function patch(id: string, order: Record<string, unknown>) {
+  return sim.json('PATCH', `/__sim/sleep/${id}`, order);
+}
+
+function sleep(id: string) {
+  return sim.get(`/whoop/v2/activity/sleep/${id}`, athlete.accessToken);
+}
+
+function bodiesOf(events: readonly { text: string }[]) {
+  return events.map(({ text }) => JSON.parse(text) as { id: string; type: string; trace_id: string });
+}
+
+async function typesAfter(count: number, from = 0): Promise<string[]> {
+  const events = await callback.hears(count);
+  return bodiesOf(events.slice(from))
+    .map(({ type }) => type)
+    .sort();
+}
+
+const webhooks = () => sim.core.judge.stats().whoop.webhooks;
+
+describe('WHOOP events', () => {
+  it('need no challenge: the URL is typed into the dashboard and hears of everything', () => {
+    expect(callback.heard).toEqual([]);
+  });
+
+  it('carry user_id as a number, id, type and trace_id, in compact JSON', async () => {
+    const { id } = await record({ nap: true });
+    const [event] = await callback.hears(1);
+    const body = JSON.parse(event!.text);
+    expect(event!.text).toBe(JSON.stringify(body));
+    expect(Object.keys(body)).toEqual(['user_id', 'id', 'type', 'trace_id']);
+    expect(body).toMatchObject({ user_id: Number(athlete.id), id, type: 'sleep.updated' });
+    expect(body.trace_id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('are signed in base64 over milliseconds and the raw body', async () => {
+    await record({ nap: true });
+    const [event] = await callback.hears(1);
+    const timestamp = event!.headers['x-whoop-signature-timestamp'] as string;
+    expect(timestamp).toBe(String(Date.UTC(2026, 10, 18, 14)));
+    const expected = createHmac('sha256', SECRETS.whoop)
+      .update(timestamp + event!.text)
+      .digest('base64');
+    expect(event!.headers['x-whoop-signature']).toBe(expected);
+  });
+
+  it("creation arrives as sleep.updated, and recovery.updated carries the sleep's id", async () => {
+    const { id } = await record();
+    expect(await typesAfter(2)).toEqual(['recovery.updated', 'sleep.updated']);
+    const bodies = bodiesOf(callback.events);
+    expect(bodies.map(({ id: named }) => named)).toEqual([id, id]);
+    expect(bodies[0]!.trace_id).not.toBe(bodies[1]!.trace_id);
+  });
+
+  it('one sleep edit yields sleep.updated and recovery.updated', async () => {
+    const { id } = await record();
+    await callback.hears(2);
+    await patch(id, { duration_minutes: 333 });
+    expect(await typesAfter(4, 2)).toEqual(['recovery.updated', 'sleep.updated']);
+  });
+
+  it('deleting a sleep also emits recovery.deleted', async () => {
+    const { id } = await record();
+    await callback.hears(2);
+    await sim.call('DELETE', `/__sim/sleep/${id}`);
+    expect(await typesAfter(4, 2)).toEqual(['recovery.deleted', 'sleep.deleted']);
+    expect((await sleep(id)).status).toBe(404);
+  });
+
+  it('no more come after DELETE user/access, which answers 204', async () => {
+    const path = '/whoop/v2/user/access';
+    const headers = { authorization: `Bearer ${athlete.accessToken}` };
+    expect((await sim.call('DELETE', path, { headers })).status).toBe(204);
+    await record();
+    expect(webhooks().sent).toBe(0);
+    expect((await sim.get('/whoop/v2/user/profile/basic', athlete.accessToken)).status).toBe(401);
+  });
+});
+
+describe('the life of a WHOOP sleep', () => {
+  it('is PENDING_SCORE without score, then SCORED, re-scored and deleted', async () => {
+    const { id } = await record({ state: 'PENDING_SCORE', duration_minutes: 420 });
+    expect(await typesAfter(1)).toEqual(['sleep.updated']);
+    const pending = (await sleep(id)).body;
+    expect(pending.score_state).toBe('PENDING_SCORE');
+    expect(pending).not.toHaveProperty('score');
+
+    await patch(id, { state: 'SCORED', score: 88 });
+    expect(await typesAfter(3, 1)).toEqual(['recovery.updated', 'sleep.updated']);
+    const scored = (await sleep(id)).body;
+    expect(scored).toMatchObject({ score_state: 'SCORED', score: { sleep_performance_percentage: 88 } });
+    expect(scored.updated_at > pending.updated_at).toBe(true);
+
+    await patch(id, { score: 91 });
+    await callback.hears(5);
+    const rescored = (await sleep(id)).body;
+    expect(rescored.score.sleep_performance_percentage).toBe(91);
+    expect(rescored.updated_at > scored.updated_at).toBe(true);
+    expect(rescored.created_at).toBe(pending.created_at);
+
+    await sim.call('DELETE', `/__sim/sleep/${id}`);
+    expect((await sleep(id)).status).toBe(404);
+  });
+
+  it('may score itself after a while', async () => {
+    const { id } = await record({ score_after_seconds: 600, score: 77 });
+    expect((await sleep(id)).body.score_state).toBe('PENDING_SCORE');
+    await until(() => webhooks().acked === 1);
+    sim.time.advance(600_000);
+    expect(await typesAfter(3, 1)).toEqual(['recovery.updated', 'sleep.updated']);
+    expect((await sleep(id)).body).toMatchObject({
+      score_state: 'SCORED',
+      score: { sleep_performance_percentage: 77 },
+    });
+  });
+
+  it('may stay UNSCORABLE', async () => {
+    const { id } = await record({ state: 'UNSCORABLE' });
+    const { body } = await sleep(id);
+    expect(body.score_state).toBe('UNSCORABLE');
+    expect(body).not.toHaveProperty('score');
+  });
+
+  it('may be moved to another day', async () => {
+    const { id } = await record({ date: '2026-11-17' });
+    await patch(id, { date: '2026-11-16' });
+    expect((await sleep(id)).body.end).toMatch(/^2026-11-1[56]T/);
+  });
+});
+
+describe('WHOOP delivery', () => {
+  it.each([301, 400, 404, 410, 500])('retries five times on %i, about an hour in all', async (status) => {
+    callback.react = () => ({ status });
+    const attempts = new Attempts(sim.time);
+    await record({ nap: true });
+    for (const [retry, seconds] of RETRY_DELAYS_SECONDS.entries()) {
+      await attempts.failed(retry + 1);
+      sim.time.advance(seconds * 1000);
+    }
+    await until(() => webhooks().failed === 1);
+    expect(webhooks()).toMatchObject({ sent: 1, retried: 5 });
+    expect(sim.time.pendingTimers).toBe(0);
+    const tookMs = callback.events.at(-1)!.atMs - callback.events[0]!.atMs;
+    expect(tookMs / 60_000).toBeGreaterThan(50);
+    expect(tookMs / 60_000).toBeLessThan(75);
+  });
+
+  it('retries on a time-out, keeping the trace_id and signing anew', async () => {
+    callback.react = (_heard, event) => (event === 1 ? undefined : { status: 204 });
+    const attempts = new Attempts(sim.time);
+    await record({ nap: true });
+    await callback.hears(1);
+    sim.time.advance(10_000);
+    await attempts.failed(1);
+    sim.time.advance(60_000);
+    const [first, second] = await callback.hears(2);
+    expect(second!.text).toBe(first!.text);
+    expect(second!.headers['x-whoop-signature']).not.toBe(first!.headers['x-whoop-signature']);
+    await until(() => webhooks().acked === 1);
+  });
+
+  it('the hour is divided by TIME_SCALE', async () => {
+    await sim.close();
+    sim = await openSimulator(60);
+    athlete = await connect(sim, 'whoop');
+    await sim.sim('/webhooks', { vendor: 'whoop', url: callback.url });
+    callback.react = (_heard, event) => ({ status: event === 1 ? 500 : 200 });
+    const attempts = new Attempts(sim.time);
+    await record({ nap: true });
+    await attempts.failed(1);
+    sim.time.advance(1000);
+    await callback.hears(2);
+  });
+});

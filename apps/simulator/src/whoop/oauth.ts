@@ -1,0 +1,47 @@
+import { type FastifyInstance } from 'fastify';
+import { type TokenPair } from '../core/index.js';
+import { authorizeRoutes } from '../wearables/authorize.routes.js';
+import { type OAuthVendor } from '../wearables/oauth-vendor.js';
+import { tokenRoutes } from '../wearables/token.routes.js';
+import { hasRoomFor } from '../wearables/vendor-tokens.js';
+import { NEWCOMERS_NIGHTS, OFFLINE_SCOPE, SCOPES } from './whoop-facts.js';
+import { type Whoop } from './whoop.js';
+
+export function whoopOAuth(app: FastifyInstance, whoop: Whoop): void {
+  const vendor = oauthVendor(whoop);
+  authorizeRoutes(app, vendor);
+  tokenRoutes(app, vendor);
+}
+
+function oauthVendor(whoop: Whoop): OAuthVendor {
+  const { client, core, sleepers, tokens } = whoop;
+  return {
+    name: 'WHOOP',
+    authorizePath: '/oauth/oauth2/auth',
+    tokenPath: '/oauth/oauth2/token',
+    scopes: SCOPES,
+    client,
+    tokens,
+    people: () => sleepers.all(),
+    addPerson: () => whoop.addAthlete({ nights: NEWCOMERS_NIGHTS }),
+    hasRoomFor: (athleteId) => hasRoomFor(core, 'whoop', tokens, athleteId),
+    tokenAnswer,
+    errorAnswer: (_status, error, description) => ({ error, error_description: description }),
+  };
+}
+
+/** Only a consent that included `offline` comes with a refresh token. */
+function tokenAnswer({
+  accessToken,
+  refreshToken,
+  expiresInSeconds,
+  scopes,
+}: TokenPair): Record<string, unknown> {
+  return {
+    access_token: accessToken,
+    expires_in: expiresInSeconds,
+    ...(scopes.includes(OFFLINE_SCOPE) && { refresh_token: refreshToken }),
+    scope: scopes.join(' '),
+    token_type: 'bearer',
+  };
+}

@@ -1,0 +1,137 @@
+import { type Athlete, type Core, type TokenStore } from '../core/index.js';
+import { ClientApp } from '../wearables/client-app.js';
+import { planNight, reviseNight } from '../wearables/plan-night.js';
+import { Sleepers } from '../wearables/sleepers.js';
+import { type SleepOrder } from '../wearables/sleep-order.js';
+import { rotatingTokens } from '../wearables/vendor-tokens.js';
+import { type EventType, WhoopEvents } from './whoop-events.js';
+import { ACCESS_TOKEN_SECONDS, SCORED_AFTER_WAKING_MS } from './whoop-facts.js';
+import { type SavedJournal, WhoopJournal } from './whoop-journal.js';
+import { type ScoreState, type WhoopSleep } from './whoop-sleep.js';
+
+/** A score still to come. */
+interface Scoring {
+  readonly sleepId: string;
+  readonly dueAtMs: number;
+  readonly score?: number | null;
+}
+
+interface SavedSleep {
+  readonly journal: SavedJournal;
+  readonly scorings: readonly Scoring[];
+}
+
+/** WHOOP's memory, and what happens to it: every change that an app is told of goes through here. */
+export class Whoop {
+  readonly client: ClientApp;
+  readonly tokens: TokenStore;
+  readonly sleepers: Sleepers;
+  readonly journal: WhoopJournal;
+  readonly events: WhoopEvents;
+  private readonly scorings = new Map<Scoring, () => void>();
+
+  constructor(readonly core: Core) {
+    this.client = new ClientApp(core, 'whoop');
+    this.tokens = rotatingTokens(core, 'whoop', ACCESS_TOKEN_SECONDS);
+    this.sleepers = new Sleepers(core, 'whoop');
+    this.journal = new WhoopJournal(() => core.clock.nowMs());
+    // The URL belongs to the app, so a reset of the world leaves it alone.
+    this.events = new WhoopEvents(core, this.client);
+    core.world.onReset(() => {
+      this.journal.clear();
+      this.stop();
+      this.scorings.clear();
+    });
+    core.memory.keep('whoop events', this.events);
+    core.memory.keep('whoop sleep', {
+      save: () => ({ journal: this.journal.save(), scorings: [...this.scorings.keys()] }),
+      restore: (saved: SavedSleep) => this.restoreSleep(saved),
+    });
+  }
+
+  /** Scores still to come wait for a simulator that is started with this one's memory. */
+  stop(): void {
+    this.scorings.forEach((cancel) => cancel());
+  }
+
+  addAthlete({ nights, id, seed }: { nights: number; id?: string; seed?: number }): Athlete {
+    const athlete = this.sleepers.add({ nights, id, seed });
+    this.fillPast(athlete);
+    return athlete;
+  }
+
+  record(athlete: Athlete, order: SleepOrder): WhoopSleep {
+    const seed = this.sleepers.nextNightSeed(athlete);
+    const state = initialState(order);
+    const profile = this.sleepers.profileOf(athlete);
+    const night = planNight(profile, { ...order, state }, seed, this.core.clock.nowMs());
+    const sleep = this.journal.add(athlete.id, night, state, order.sparse ?? false);
+    this.tellUpdated(sleep);
+    if (order.score_after_seconds !== undefined) {
+      const { clock } = this.core;
+      const dueAtMs = clock.nowMs() + clock.scaledMs(order.score_after_seconds * 1000);
+      this.scoreLater({ sleepId: sleep.id, dueAtMs, score: order.score });
+    }
+    return sleep;
+  }
+
+  revise(sleep: WhoopSleep, order: SleepOrder): WhoopSleep {
+    const state = order.state ?? (order.score ? 'SCORED' : sleep.scoreState);
+    const revised = this.journal.revise(sleep, {
+      night: reviseNight(sleep.night, { ...order, state }, this.core.clock.nowMs()),
+      scoreState: state,
+      isSparse: order.sparse ?? sleep.isSparse,
+    });
+    this.tellUpdated(revised);
+    return revised;
+  }
+
+  /** Deleting a sleep deletes the recovery that came of it. */
+  remove(sleep: WhoopSleep): void {
+    this.journal.remove(sleep);
+    this.tell(sleep, 'sleep.deleted');
+    if (!sleep.night.nap) this.tell(sleep, 'recovery.deleted');
+  }
+
+  private fillPast(athlete: Athlete): void {
+    this.journal.fill(athlete.id, this.sleepers.pastOf(athlete), SCORED_AFTER_WAKING_MS);
+  }
+
+  private restoreSleep({ journal, scorings }: SavedSleep): void {
+    const athleteOf = (id: string) => this.sleepers.find(id)!;
+    this.journal.restore(
+      journal,
+      (id) => this.fillPast(athleteOf(id)),
+      (id) => this.sleepers.profileOf(athleteOf(id)),
+    );
+    scorings.forEach((scoring) => this.scoreLater(scoring));
+  }
+
+  private scoreLater(scoring: Scoring): void {
+    const delayMs = Math.max(0, scoring.dueAtMs - this.core.clock.nowMs());
+    const cancel = this.core.clock.after(delayMs, () => {
+      this.scorings.delete(scoring);
+      const sleep = this.journal.sleep(scoring.sleepId);
+      if (sleep?.scoreState === 'PENDING_SCORE')
+        this.revise(sleep, { state: 'SCORED', score: scoring.score });
+    });
+    this.scorings.set(scoring, cancel);
+  }
+
+  /** One edit of a main sleep is two events; a nap has no recovery, and neither has a sleep still without a score. */
+  private tellUpdated(sleep: WhoopSleep): void {
+    this.tell(sleep, 'sleep.updated');
+    if (!sleep.night.nap && sleep.scoreState !== 'PENDING_SCORE') this.tell(sleep, 'recovery.updated');
+  }
+
+  /** After revocation no more events come. */
+  private tell({ athleteId, id }: WhoopSleep, type: EventType): void {
+    if (this.tokens.isConnected(athleteId)) this.events.publish(athleteId, id, type);
+  }
+}
+
+function initialState({ state, score, score_after_seconds: scoreAfter }: SleepOrder): ScoreState {
+  if (state !== undefined) return state;
+  if (scoreAfter !== undefined) return 'PENDING_SCORE';
+  return score === null ? 'UNSCORABLE' : 'SCORED';
+}
