@@ -30,7 +30,9 @@ const base = {
 
 // unit: nothing but Node. servers: real Postgres, Redis and NATS, named by the environment. e2e: the built processes.
 export default {
-  testTimeout: 20_000,
+  testTimeout: 60_000,
+  // Jest leaves one core free by default, which on two cores is one worker; most of these tests wait for servers.
+  maxWorkers: '100%',
   projects: [
     {
       ...base,

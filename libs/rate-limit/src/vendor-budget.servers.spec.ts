@@ -52,6 +52,8 @@ describe('the budget', () => {
   async function worker({ policy = eternal({ '15min': 100, day: 1_000 }), scale = 1, url, prefix }: Setting) {
     const keyPrefix = prefix ?? `t:${randomUUID()}:`;
     const redis = budgetConnection({ url: url ?? required('REDIS_URL'), keyPrefix }, logger);
+    // A busy machine is not what is tested here.
+    redis.options.commandTimeout = 30_000;
     connections.push(redis);
     await eventually('the connection', () => redis.status === 'ready');
     const budget = new VendorBudget(
@@ -317,12 +319,14 @@ class Model {
   private readonly limits = new Map<string, number>();
   private readonly used = new Map<string, number>();
   private sent = 0;
+  private forgotten = false;
 
   constructor(private readonly policy: VendorPolicy) {
     this.forget();
   }
 
   acquire(callClass: CallClass): boolean {
+    if (this.forgotten) this.rebuild();
     const fits = this.policy.counters.every((counter) => {
       const name = `${counter.bucket} ${counter.window}`;
       return this.usedOf(name) < ceiling(this.limitOf(name), counter.reserve[callClass]);
@@ -347,12 +351,16 @@ class Model {
     this.limits.set(name, limit);
   }
 
-  /** Redis forgets; the ledger does not. */
+  /** Redis forgets; the ledger does not, and is asked by whoever acquires next. */
   forget(): void {
-    for (const { bucket, window, limit } of this.policy.counters) {
-      this.used.set(`${bucket} ${window}`, this.sent);
+    this.forgotten = true;
+    for (const { bucket, window, limit } of this.policy.counters)
       this.limits.set(`${bucket} ${window}`, limit);
-    }
+  }
+
+  private rebuild(): void {
+    this.forgotten = false;
+    for (const { bucket, window } of this.policy.counters) this.used.set(`${bucket} ${window}`, this.sent);
   }
 
   usedOf(name: string): number {
