@@ -105,7 +105,6 @@ function announce(description, folder) {
   api        ${description.api}   (${description.api}/docs)
   worker     ${description.worker}
   simulator  ${description.simulator ?? 'not running: the vendors are given by the environment'}
-  console    ${description.console}
 
   athlete    ${description.athlete_id}
   other      ${description.other_athlete_id}

@@ -11,6 +11,8 @@ import { TokenVerifier } from './token-verifier.js';
  */
 @Injectable()
 export class AuthGuard implements CanActivate {
+  private readonly decided = new Map<unknown, Map<unknown, Access | undefined>>();
+
   constructor(
     private readonly reflector: Reflector,
     private readonly verifier: TokenVerifier,
@@ -18,10 +20,7 @@ export class AuthGuard implements CanActivate {
 
   // Answers at once where it can: a promise per guard and request costs as much as the check itself.
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, [
-      context.getHandler(),
-      context.getClass(),
-    ]);
+    const access = this.accessOf(context);
     if (access === 'public') return true;
 
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
@@ -29,6 +28,17 @@ export class AuthGuard implements CanActivate {
     const known = this.verifier.recall(token);
     if (known) return admit(request, known, access);
     return this.verifier.verify(token).then((caller) => admit(request, caller, access));
+  }
+
+  /** The same for every request to a handler, so it is looked up once: metadata costs more than the rest of this guard. */
+  private accessOf(context: ExecutionContext): Access | undefined {
+    const controller = context.getClass();
+    const handler = context.getHandler();
+    const known = this.decided.get(controller) ?? new Map<unknown, Access | undefined>();
+    if (known.has(handler)) return known.get(handler);
+    const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, [handler, controller]);
+    this.decided.set(controller, known.set(handler, access));
+    return access;
   }
 }
 

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import request from 'supertest';
+import { testEnvironment, tokenFor, type TestEnvironment } from '../harness/environment.js';
+import { ProductProcess } from '../harness/process.js';
+
+describe('a handler that waits', () => {
+  let environment: TestEnvironment;
+  let api: ProductProcess;
+  const client = () => new pg.Client({ connectionString: environment.env.DATABASE_URL });
+  beforeAll(async () => {
+    environment = await testEnvironment();
+    api = await ProductProcess.start('api', environment.env);
+  });
+  afterAll(async () => {
+    await api.stop();
+    await environment.release();
+  });
+
+  it('is answered for within five seconds, by the database that cancels it or by the edge', async () => {
+    const holder = client();
+    await holder.connect();
+    await holder.query('begin; lock table athlete');
+    const startedAt = performance.now();
+    // More than the pool has connections: the last of them wait for one first, and then for the table.
+    const answers = await Promise.all(
+      Array.from({ length: 25 }, async (_, n) => {
+        const token = await tokenFor(`waits-${n}`);
+        return request(api.url).get('/v1/me').set('authorization', `Bearer ${token}`);
+      }),
+    );
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    for (const { status, body, headers } of answers) {
+      expect(status).toBe(503);
+      expect(body).toEqual({ error: expect.any(String), details: [], request_id: expect.any(String) });
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    }
+    await holder.query('rollback');
+    await holder.end();
+    await request(api.url).get('/health/ready').expect(200);
+  });
+});
