@@ -11,6 +11,7 @@ import { LRUCache } from 'lru-cache';
 import { type Clock } from '../clock/clock.js';
 import { type Config } from '../config/config.js';
 import { AppError, Unauthenticated } from '../errors/app-error.js';
+import { OneAtATime } from '../process/one-at-a-time.js';
 import { type Caller, athleteIdOf } from './caller.js';
 
 // Pinned by the kind of key: a token never chooses its own algorithm, so neither `none` nor an HMAC made with a public
@@ -35,6 +36,7 @@ export class SigningKeysUnavailable extends AppError {
 
 export class TokenVerifier {
   private readonly remembered = new LRUCache<string, Caller>({ max: REMEMBERED_TOKENS, ttl: REMEMBERED_MS });
+  private readonly verifying = new OneAtATime<Caller>();
   private readonly verifySignature: (token: string) => Promise<Verified>;
 
   constructor(
@@ -50,12 +52,14 @@ export class TokenVerifier {
     return known && known.expiresAtMs > this.clock.nowMs() ? known : undefined;
   }
 
-  async verify(token: string): Promise<Caller> {
-    const known = this.recall(token);
-    if (known) return known;
-    const caller = this.callerOf(await this.payloadOf(token));
-    this.remembered.set(token, caller);
-    return caller;
+  verify(token: string): Promise<Caller> {
+    return this.verifying.run(token, async () => {
+      const known = this.recall(token);
+      if (known) return known;
+      const caller = this.callerOf(await this.payloadOf(token));
+      this.remembered.set(token, caller);
+      return caller;
+    });
   }
 
   private async payloadOf(token: string): Promise<JWTPayload> {

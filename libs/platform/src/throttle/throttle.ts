@@ -2,12 +2,13 @@ import { type Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { Counter } from 'prom-client';
 import { type Logger } from '../logging/logger.js';
+import { OneAtATime } from '../process/one-at-a-time.js';
 import { LuaScript } from '../redis/lua-script.js';
 
 export const REQUESTS_PER_MINUTE = 600;
-// A block of 20 makes the shared count cost a twentieth of a round trip per request. What a replica leased and did not
-// use is lost to the others for that minute: at most 19 of 600.
-const BLOCK = 20;
+// A block of 30 makes the shared count cost a thirtieth of a round trip per request. What a replica leased and did not
+// use is lost to the others for that minute: at most 29 of 600.
+const BLOCK = 30;
 const REMEMBERED_CALLERS = 50_000;
 // After a failure nobody waits for Redis again until this has passed.
 const OPEN_MS = 5_000;
@@ -37,7 +38,7 @@ const ALLOWED: ThrottleAnswer = { allowed: true };
 /** 600 requests a minute per caller over all replicas, counted in Redis; without Redis it lets everybody through. */
 export class Throttle {
   private readonly leases = new LRUCache<string, Lease>({ max: REMEMBERED_CALLERS });
-  private readonly renewals = new Map<string, Promise<void>>();
+  private readonly renewals = new OneAtATime<void>();
   private openUntilMs = 0;
 
   constructor(
@@ -50,7 +51,8 @@ export class Throttle {
     for (;;) {
       const answer = this.takeLeased(caller);
       if (answer) return answer;
-      await this.renewed(caller);
+      // One question to Redis, however many requests of that caller wait for it.
+      await this.renewals.run(caller, () => this.renew(caller));
     }
   }
 
@@ -65,15 +67,6 @@ export class Throttle {
     }
     if (current?.spent) return { allowed: false, retryAfterMs: current.endsAtMs - nowMs };
     return nowMs < this.openUntilMs ? ALLOWED : undefined;
-  }
-
-  /** One question to Redis, however many requests of that caller wait for it. */
-  private renewed(caller: string): Promise<void> {
-    const running = this.renewals.get(caller);
-    if (running) return running;
-    const renewal = this.renew(caller).finally(() => this.renewals.delete(caller));
-    this.renewals.set(caller, renewal);
-    return renewal;
   }
 
   private async renew(caller: string): Promise<void> {
