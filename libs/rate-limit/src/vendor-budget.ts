@@ -54,8 +54,6 @@ const MOST_QUESTIONS = 5;
  */
 export class VendorBudget {
   private readonly counters: Counters;
-  /** The newest limits by the vendor's word, for when Redis cannot say. */
-  private readonly learned = new Map<string, number>();
   private runId: string | undefined;
   private state: string | undefined;
 
@@ -121,7 +119,6 @@ export class VendorBudget {
 
   /** The request was answered. Status 0: it was not, but may have arrived. */
   async settle(permit: Permit, status: number, usage: readonly Usage[]): Promise<void> {
-    for (const { bucket, window, limit } of usage) this.learned.set(`${bucket} ${window}`, limit);
     await this.ledger.finish(permit.ledgerId, status);
     await this.ifRedisIsThere(async () => {
       if (usage.length > 0) await this.counters.settle(permit.keys, usage);
@@ -175,11 +172,12 @@ export class VendorBudget {
   private fullWindow(nowMs: number, counts: Counts): Refused | undefined {
     const boundary = this.counters.boundaryAt(nowMs);
     if (boundary) return { kind: 'refused', window: boundary.window, retryAfterMs: boundary.retryAfterMs };
-    for (const { bucket, window, seconds, limit: initial } of this.policy.counters) {
+    const limits = this.counters.limitsNow();
+    for (const [index, { bucket, window, seconds }] of this.policy.counters.entries()) {
       const name = `${bucket} ${window}`;
       const used = window === 'day' ? counts.day : counts.window;
       const { endsAtMs } = windowAt(nowMs, seconds, this.scale.factor);
-      if (used >= (this.learned.get(name) ?? initial))
+      if (used >= (limits[index] ?? 0))
         return {
           kind: 'refused',
           window: name,
