@@ -11,6 +11,12 @@ it('takes an empty variable for one that is not set', () => {
   expect(readEnvironment({ SIMULATOR_PORT: '', STRAVA_CLIENT_ID: '' })).toEqual(readEnvironment({}));
 });
 
+it('knows how many athletes Strava and Oura let a new app connect', () => {
+  const { apps } = readEnvironment({ STRAVA_ATHLETE_CAPACITY: '10', OURA_ATHLETE_CAPACITY: '10' }).options;
+  expect([apps?.strava?.athleteCapacity, apps?.oura?.athleteCapacity]).toEqual([10, 10]);
+  expect(() => readEnvironment({ OURA_ATHLETE_CAPACITY: '0' })).toThrow(/OURA_ATHLETE_CAPACITY/);
+});
+
 it('names every problem at once', () => {
   expect(() => readEnvironment({ SIMULATOR_PORT: 'x', TIME_SCALE: '-1' })).toThrow(
     /SIMULATOR_PORT: .*; TIME_SCALE: /,

@@ -14,6 +14,7 @@ const Environment = z.object({
   STRAVA_ATHLETE_CAPACITY: z.coerce.number().int().positive().optional(),
   OURA_CLIENT_ID: z.string().optional(),
   OURA_CLIENT_SECRET: z.string().optional(),
+  OURA_ATHLETE_CAPACITY: z.coerce.number().int().positive().optional(),
   WHOOP_CLIENT_ID: z.string().optional(),
   WHOOP_CLIENT_SECRET: z.string().optional(),
 });
@@ -48,7 +49,11 @@ export function readEnvironment(environment: NodeJS.ProcessEnv): Configuration {
           signingSecret: env.STRAVA_SIGNING_SECRET,
           athleteCapacity: env.STRAVA_ATHLETE_CAPACITY,
         },
-        oura: { clientId: env.OURA_CLIENT_ID, clientSecret: env.OURA_CLIENT_SECRET },
+        oura: {
+          clientId: env.OURA_CLIENT_ID,
+          clientSecret: env.OURA_CLIENT_SECRET,
+          athleteCapacity: env.OURA_ATHLETE_CAPACITY,
+        },
         whoop: { clientId: env.WHOOP_CLIENT_ID, clientSecret: env.WHOOP_CLIENT_SECRET },
       },
     },

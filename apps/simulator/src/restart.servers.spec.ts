@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 
 const MAIN = path.resolve('dist/apps/simulator/src/main.js');
 /** The most that a SIGKILL may cost. */
@@ -16,10 +16,14 @@ const COALESCED_MS = 250;
 
 let folder: string;
 let stateFile: string;
+let timeScale: number;
 let child: ChildProcess | undefined;
 let base: string;
 let app: http.Server | undefined;
 
+beforeEach(() => {
+  timeScale = 1;
+});
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'simulator-restart-'));
 });
@@ -30,7 +34,12 @@ afterEach(async () => {
 });
 
 function launch(): ChildProcess {
-  const env = { PATH: process.env.PATH, SIMULATOR_PORT: '0', SIMULATOR_STATE: stateFile };
+  const env = {
+    PATH: process.env.PATH,
+    SIMULATOR_PORT: '0',
+    SIMULATOR_STATE: stateFile,
+    TIME_SCALE: String(timeScale),
+  };
   return (child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 
@@ -116,6 +125,32 @@ it.each(['SIGTERM', 'SIGKILL'] as const)('goes on after %s as if nothing had hap
   await call('PATCH', `/__sim/activities/${edited!}`, { name: 'Edited again' });
   for (let waited = 0; events.length === told && waited < 2000; waited += 10) await pause(10);
   expect(events.at(-1)).toMatchObject({ aspect_type: 'update', updates: { title: 'Edited again' } });
+});
+
+it.each(['SIGTERM', 'SIGKILL'] as const)('delivers after %s what it still owed', async (signal) => {
+  const events: string[] = [];
+  app = http.createServer((request, response) => {
+    void request.toArray().then((chunks: Buffer[]) => {
+      events.push(Buffer.concat(chunks).toString());
+      response.writeHead(events.length === 1 ? 503 : 200).end();
+    });
+  });
+  await new Promise<void>((resolve) => app!.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(app.address() as AddressInfo).port}/hook`;
+
+  stateFile = path.join(folder, `owed-${signal}.json`);
+  timeScale = 60; // two minutes between attempts are two seconds
+  await start();
+  const { id } = await connect();
+  await call('POST', '/__sim/webhooks', { vendor: 'strava', url });
+  await call('POST', '/__sim/activities', { athlete_id: id });
+  for (let waited = 0; events.length === 0 && waited < 2000; waited += 10) await pause(10);
+  await pause(2 * COALESCED_MS);
+  await end(signal);
+
+  await start();
+  for (let waited = 0; events.length === 1 && waited < 8000; waited += 10) await pause(10);
+  expect(events).toEqual([events[0], events[0]]);
 });
 
 it('leaves a whole file behind, whenever it is killed', async () => {

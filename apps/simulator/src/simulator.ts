@@ -2,7 +2,7 @@ import formbody from '@fastify/formbody';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { mountBroker } from './broker/broker.plugin.js';
 import { mountControls } from './control/control.routes.js';
-import { Core, type CoreOptions } from './core/index.js';
+import { Core, type CoreOptions, readableUrl } from './core/index.js';
 import { mountOura } from './oura/oura.plugin.js';
 import { mountPage } from './page/page.routes.js';
 import { StateFile } from './state-file.js';
@@ -26,6 +26,7 @@ export async function createSimulator({ stateFile, ...options }: SimulatorOption
     forceCloseConnections: true,
     bodyLimit: 1_048_576,
     routerOptions: { ignoreTrailingSlash: true },
+    rewriteUrl: ({ url }) => readableUrl(url ?? '/'),
   });
   await app.register(formbody);
   acceptEmptyJson(app);
@@ -35,7 +36,7 @@ export async function createSimulator({ stateFile, ...options }: SimulatorOption
   await mountBroker(app, core);
   mountControls(app, core);
   mountPage(app);
-  app.addHook('onClose', () => core.outbox.reset());
+  app.addHook('onClose', () => core.outbox.stop());
   if (stateFile !== undefined) keepIn(new StateFile(stateFile, core), app);
   return { app, core };
 }

@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Harness } from './simulator.harness.js';
+import { Harness, Receiver, until } from './simulator.harness.js';
 import { Core } from './core/index.js';
 import { ManualTime } from './core/manual-time.harness.js';
 import { StateFile } from './state-file.js';
-import { connect } from './wearables/wearable.harness.js';
+import { Callback, CLIENT_ID, connect, SECRETS } from './wearables/wearable.harness.js';
 
 const INTERVAL_MS = 200;
 
@@ -144,6 +144,97 @@ describe('a simulator started with the state of another', () => {
       score_state: 'SCORED',
       score: { sleep_performance_percentage: 77 },
     });
+  });
+
+  it('still owes the retries of an event, with the same bytes at the same moment', async () => {
+    const receiver = await Receiver.open();
+    const { id } = await sim.connect();
+    await sim.subscribe(receiver);
+    receiver.answer = () => 500;
+    await sim.sim('/activities', { athlete_id: id });
+    await receiver.count(1);
+    await until(() => sim.core.outbox.underWay === 0);
+
+    const later = await restarted();
+    sim.core.outbox.reset();
+    later.time.advance(120_000 - INTERVAL_MS - 1);
+    expect(receiver.events).toHaveLength(1);
+    later.time.advance(1);
+    await receiver.count(2);
+    await until(() => later.core.outbox.underWay === 0);
+    later.time.advance(120_000);
+    const [first, second, third] = await receiver.count(3);
+    expect([second!.text, third!.text]).toEqual([first!.text, first!.text]);
+    await until(() => later.core.judge.stats().strava.webhooks.failed === 1);
+    expect(later.core.judge.stats().strava.webhooks).toMatchObject({ sent: 0, retried: 2 });
+    await receiver.close();
+  });
+
+  it('sends again what was on the wire, and what waited to be overtaken', async () => {
+    const receiver = await Receiver.open();
+    const { id } = await sim.connect();
+    await sim.subscribe(receiver);
+    receiver.answer = () => undefined;
+    const cut = await sim.sim('/activities', { athlete_id: id });
+    await receiver.count(1);
+    await sim.sim('/faults', { vendor: 'strava', kind: 'reorder' });
+    const held = await sim.sim('/activities', { athlete_id: id });
+    sim.time.advance(INTERVAL_MS);
+    sim.core.outbox.stop();
+
+    receiver.answer = () => 200;
+    const later = await successor();
+    later.time.advance(0);
+    const [, again] = await receiver.count(2);
+    expect(String(again!.body.object_id)).toBe(cut.id);
+    later.time.advance(60_000 + INTERVAL_MS);
+    const [, , released] = await receiver.count(3);
+    expect(String(released!.body.object_id)).toBe(held.id);
+    await receiver.close();
+  });
+
+  it('still ends an Oura subscription whose owed event is answered with 410', async () => {
+    const callback = await Callback.open(() => sim.time.nowMs());
+    const { id } = await connect(sim, 'oura');
+    const app = { 'x-client-id': CLIENT_ID, 'x-client-secret': SECRETS.oura };
+    const subscriptions = (of: Harness, init: RequestInit = {}) =>
+      of.call(init.body ? 'POST' : 'GET', '/oura/v2/webhook/subscription', {
+        ...init,
+        headers: { ...app, ...(init.body && { 'content-type': 'application/json' }) },
+      });
+    const terms = { callback_url: callback.url, verification_token: 'vt', event_type: 'create' };
+    await subscriptions(sim, { body: JSON.stringify({ ...terms, data_type: 'sleep' }) });
+    callback.react = () => ({ status: 500 });
+    await sim.sim('/sleep', { athlete_id: id });
+    await callback.hears(1);
+    await until(() => sim.core.outbox.underWay === 0);
+
+    const later = await restarted();
+    sim.core.outbox.reset();
+    callback.react = () => ({ status: 410 });
+    later.time.advance(10_000);
+    await callback.hears(2);
+    await until(() => later.core.outbox.underWay === 0);
+    expect((await subscriptions(later)).body).toEqual([]);
+    await callback.close();
+  });
+
+  it('keeps the habits of Oura and WHOOP', async () => {
+    await sim.json('PUT', '/oura/__sim/habits', { timestamp_unit: 's' });
+    await sim.json('PUT', '/whoop/__sim/habits', { access_token_seconds: 60 });
+    const later = await restarted();
+    expect((await later.get('/oura/__sim/habits')).body.timestamp_unit).toBe('s');
+    expect((await later.get('/whoop/__sim/habits')).body.access_token_seconds).toBe(60);
+  });
+
+  it('takes what an older one did not save for new', async () => {
+    const { id } = await sim.connect();
+    const snapshot = { ...(sim.core.memory.snapshot() as Record<string, unknown>) };
+    for (const part of ['outbox', 'oura habits', 'whoop habits']) delete snapshot[part];
+    const later = await successor();
+    later.core.restore(snapshot);
+    expect(later.core.world.athlete('strava', id)).toBeDefined();
+    expect(later.core.memory.snapshot().outbox).toEqual([]);
   });
 
   it('keeps changed limits, and neither faults nor counts', async () => {

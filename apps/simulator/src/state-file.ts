@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type Core, type Snapshot } from './core/index.js';
 
 const FORMAT = 'pacekeeper simulator state';
-/** Raise it whenever what is saved changes its shape, or a seed no longer gives the histories it gave. */
+/** Raise it whenever a saved part changes its shape, or a seed no longer gives the histories it gave. */
 const VERSION = 1;
 
 /** What a SIGKILL may cost. */
@@ -18,7 +18,7 @@ export class StateFileRefused extends Error {
 
 /**
  * Keeps what cannot be derived in a file, so that a simulator started again knows the tokens it gave out and the
- * activities it told of. Faults, counts and deliveries under way end with the process.
+ * activities it told of, and goes on with the events it still has to deliver. Faults and counts end with the process.
  *
  * It looks at short intervals instead of being told of changes: no change can be forgotten, and many are one write.
  * A look costs 0.03 ms for a handful of athletes and 6 ms for 2,000 activities made by hand; histories weigh nothing.

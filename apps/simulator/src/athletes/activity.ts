@@ -57,6 +57,8 @@ export interface ActivityOverrides {
   readonly hide_from_home?: boolean;
   readonly gear_id?: string | null;
   readonly flagged?: boolean;
+  /** The documents then say 00:00:01 of the local day. */
+  readonly hide_start_time?: boolean;
 }
 
 /** The same activity after an edit; earlier edits of other fields stay. */

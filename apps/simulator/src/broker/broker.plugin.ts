@@ -1,4 +1,4 @@
-import { type FastifyInstance } from 'fastify';
+import { type FastifyError, type FastifyInstance } from 'fastify';
 import { type Core, type Dialect, openDoor } from '../core/index.js';
 import { brokerRoutes } from './broker.routes.js';
 import { mediaRoutes } from './media.routes.js';
@@ -15,6 +15,12 @@ export async function mountBroker(app: FastifyInstance, core: Core): Promise<voi
     (api, _options, done) => {
       openDoor(api, core, BROKER_DIALECT);
       api.setNotFoundHandler((_request, reply) => reply.code(404).send({ reason: 'not_found' }));
+      api.setErrorHandler((error: FastifyError, _request, reply) => {
+        const status = error.statusCode ?? 500;
+        if (status >= 500) console.error(error);
+        const reason = status < 500 ? 'malformed' : REASONS[500];
+        void reply.code(status).send({ reason, details: [error.message] });
+      });
       brokerRoutes(api, policy);
       mediaRoutes(api);
       policyRoutes(api, policy);

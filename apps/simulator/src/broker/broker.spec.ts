@@ -90,6 +90,23 @@ describe('resolving', () => {
     expect((await resolve(body)).status).toBe(400);
   });
 
+  it('a body that is no JSON is 400 {"reason":"malformed"}', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const { status, body } = await sim.call('POST', '/broker/resolve', { headers, body: '{' });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ reason: 'malformed' });
+  });
+
+  it.each([
+    [{ client: ['tv-1'] }, 'client'],
+    [{ clients: 'tv-1' }, 'clients'],
+    [{ everything: 1 }, 'everything'],
+  ])('its switch refuses %j naming %s', async (rule, field) => {
+    const { status, body } = await sim.json('PUT', '/broker/__sim/policy', rule);
+    expect(status).toBe(400);
+    expect(body).toEqual({ error: 'Validation failed', details: [expect.stringMatching(`^${field}: `)] });
+  });
+
   it('is counted and fails when a fault says so', async () => {
     await resolve({ client: 'tv-1', episode: EPISODE });
     await sim.sim('/faults', { vendor: 'broker', endpoint: 'resolve', kind: 'http_500', count: 1 });

@@ -1,5 +1,6 @@
 import { type FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { answerControlErrors } from '../control/control-error.js';
 import { type ViewingPolicy } from './policy.js';
 
 const Rule = z.strictObject({
@@ -10,21 +11,20 @@ const Rule = z.strictObject({
 
 /** The switch: `PUT /broker/__sim/policy {"clients": ["tv-1"]}` blocks more, DELETE goes back to the fixed rules. */
 export function policyRoutes(app: FastifyInstance, policy: ViewingPolicy): void {
-  app.get('/__sim/policy', () => policy.save());
-
-  app.put('/__sim/policy', ({ body }, reply) => {
-    const rule = Rule.safeParse(body);
-    if (!rule.success) {
-      return reply
-        .code(400)
-        .send({ error: 'Validation failed', details: ['expected clients, episodes, everything'] });
-    }
-    policy.block(rule.data);
-    return policy.save();
-  });
-
-  app.delete('/__sim/policy', () => {
-    policy.reset();
-    return policy.save();
-  });
+  void app.register(
+    (sim, _options, done) => {
+      answerControlErrors(sim);
+      sim.get('/policy', () => policy.save());
+      sim.put('/policy', ({ body }) => {
+        policy.block(Rule.parse(body ?? {}));
+        return policy.save();
+      });
+      sim.delete('/policy', () => {
+        policy.reset();
+        return policy.save();
+      });
+      done();
+    },
+    { prefix: '/__sim' },
+  );
 }

@@ -29,7 +29,11 @@ export function athleteControls(app: FastifyInstance, core: Core): void {
       NewAthlete.parse(request.body ?? {});
     if (athlete_id && core.world.athlete(provider, athlete_id))
       throw invalid(`athlete_id: ${athlete_id} exists`);
-    const { id, code } = controlsOf(core, provider).createAthlete({
+    const controls = controlsOf(core, provider);
+    const strange = scopes?.find((scope) => !controls.scopes.includes(scope));
+    if (strange !== undefined)
+      throw invalid(`scopes: unknown ${strange}, expected some of ${controls.scopes.join(', ')}`);
+    const { id, code } = controls.createAthlete({
       count: (provider === 'strava' ? activities : (nights ?? activities)) ?? DEFAULT_RECORDS,
       manualShare: manual_share,
       seed,

@@ -40,6 +40,8 @@ function asControlError(error: FastifyError | ControlError | z.ZodError): Contro
   ]);
 }
 
-function describe({ path, message }: z.core.$ZodIssue): string {
-  return `${path.join('.') || 'body'}: ${message}`;
+/** A field nobody knows has no path of its own. */
+function describe(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') return `${issue.keys.join(', ')}: unknown`;
+  return `${issue.path.join('.') || 'body'}: ${issue.message}`;
 }

@@ -42,11 +42,23 @@ describe('POST /__sim/athletes', () => {
     [{ provider: 'strava', manual_share: 2 }, 'manual_share'],
     [{ provider: 'strava', seed: 'x' }, 'seed'],
     [{ provider: 'strava', first_activity_id: '12x' }, 'first_activity_id'],
+    [{ provider: 'strava', athlete_id: 'me' }, 'athlete_id'],
+    [{ provider: 'whoop', athlete_id: '9007199254740993' }, 'athlete_id'],
+    [{ provider: 'oura', nights: 1.5 }, 'nights'],
+    [{ provider: 'strava', scopes: ['read', 'activity:raed'] }, 'scopes'],
+    [[], 'body'],
   ])('refuses %j naming %s', async (body, field) => {
     const { status, body: answer } = await refused('/athletes', body);
     expect(status).toBe(400);
     expect(answer.error).toBe('Validation failed');
     expect(answer.details[0]).toMatch(new RegExp(`^${field}: `));
+  });
+
+  it('refuses an id that is taken', async () => {
+    await sim.sim('/athletes', { provider: 'strava', activities: 0, athlete_id: '7' });
+    const { status, body } = await refused('/athletes', { provider: 'strava', athlete_id: '7' });
+    expect(status).toBe(400);
+    expect(body.details).toEqual(['athlete_id: 7 exists']);
   });
 });
 
@@ -118,6 +130,16 @@ describe('/__sim/activities', () => {
 });
 
 describe('POST /__sim/limits', () => {
+  it.each([
+    ['strava', { read_15min: 1, read_day: 2, overall_15min: 3, overall_day: 4 }],
+    ['oura', { read_15min: 1, overall_15min: 3 }],
+    ['whoop', { read_15min: 1, read_day: 2 }],
+  ] as const)('changes the limits of %s under the common names', async (vendor, limits) => {
+    const answer = Object.values(await sim.sim('/limits', { vendor, ...limits }));
+    expect(answer).toEqual([vendor, ...Object.values(limits)]);
+    expect(Object.values(sim.core.limits.of(vendor))).toEqual(Object.values(limits));
+  });
+
   it('refuses unknown buckets and values, naming them', async () => {
     const { status, body } = await refused('/limits', { vendor: 'strava', read_hour: 5, read_day: -1 });
     expect(status).toBe(400);
@@ -132,6 +154,98 @@ it('takes a DELETE that names JSON as its content type and has no body', async (
   const headers = { 'content-type': 'application/json' };
   expect((await sim.call('DELETE', '/__sim/faults', { headers })).status).toBe(200);
   expect((await sim.call('POST', '/__sim/reset', { headers, body: '{' })).status).toBe(400);
+});
+
+describe('wrong requests', () => {
+  it.each([
+    ['POST', '/activities', {}, 'athlete_id'],
+    ['POST', '/deauthorize', {}, 'athlete_id'],
+    ['POST', '/deauthorize', { athlete_id: '1', provider: 'garmin' }, 'provider'],
+    ['POST', '/sleep', {}, 'athlete_id'],
+    ['POST', '/sleep', { athlete_id: '{strava}' }, 'athlete_id'],
+    ['POST', '/sleep', { athlete_id: '{whoop}', duration_minutes: 0 }, 'duration_minutes'],
+    ['POST', '/sleep', { athlete_id: '{whoop}', date: '18.11.2026' }, 'date'],
+    ['POST', '/sleep', { athlete_id: '{whoop}', state: 'scored' }, 'state'],
+    ['PATCH', '/sleep/{sleep}', { score: 101 }, 'score'],
+    ['PATCH', '/activities/{activity}', { visibility: 'nobody' }, 'visibility'],
+    ['POST', '/limits', {}, 'vendor'],
+    ['POST', '/limits', { vendor: 'broker', read_day: 1 }, 'read_day'],
+    ['POST', '/limits', { vendor: 'strava', read_day: '5' }, 'read_day'],
+    ['POST', '/webhooks', { vendor: 'garmin', url: 'http://app.test' }, 'vendor'],
+    ['POST', '/webhooks', { vendor: 'broker', url: 'http://app.test' }, 'vendor'],
+    ['POST', '/webhooks', { vendor: 'strava' }, 'url'],
+    ['POST', '/webhooks', { vendor: 'strava', url: 'ftp://app.test' }, 'url'],
+  ])('%s %s %j is 400 naming %s', async (method, path, body, field) => {
+    const strava = await sim.connect({ activities: 0 });
+    const activity = await sim.sim('/activities', { athlete_id: strava.id });
+    const whoop = await sim.sim('/athletes', { provider: 'whoop', nights: 0 });
+    const sleep = await sim.sim('/sleep', { athlete_id: whoop.id });
+    const ids = { strava: strava.id, whoop: whoop.id, activity: activity.id, sleep: sleep.id };
+    const filled = (text: string) =>
+      text.replace(/\{(\w+)\}/g, (_all, name: keyof typeof ids) => ids[name] as string);
+    const { status, body: answer } = await sim.call(method, `/__sim${filled(path)}`, {
+      headers: { 'content-type': 'application/json' },
+      body: filled(JSON.stringify(body)),
+    });
+    expect(status).toBe(400);
+    expect(answer).toEqual({ error: 'Validation failed', details: [expect.stringMatching(`^${field}: `)] });
+  });
+
+  it.each([
+    ['POST', '/deauthorize', { athlete_id: 'nobody' }],
+    ['POST', '/sleep', { athlete_id: 'nobody' }],
+    ['PATCH', '/sleep/nothing', {}],
+    ['DELETE', '/sleep/nothing', undefined],
+    ['PATCH', '/activities/1', {}],
+    ['DELETE', '/activities/1', undefined],
+    ['GET', '/activities/1', undefined],
+    ['GET', '/nothing', undefined],
+  ])('%s %s of what there is not is 404, saying so', async (method, path, body) => {
+    const { status, body: answer } = body
+      ? await sim.json(method, `/__sim${path}`, body)
+      : await sim.call(method, `/__sim${path}`);
+    expect(status).toBe(404);
+    expect(answer).toEqual({ error: 'Not found', details: [expect.stringContaining('there is no')] });
+  });
+
+  it('a body that is no JSON is 400', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const { status, body } = await sim.call('POST', '/__sim/limits', { headers, body: '{"vendor":' });
+    expect(status).toBe(400);
+    expect(body).toEqual({ error: 'Bad request', details: [expect.stringMatching(/^body: /)] });
+  });
+});
+
+describe('/__sim/sleep', () => {
+  it('finds the sleeper whose id an athlete of another vendor has too', async () => {
+    for (const provider of ['strava', 'oura', 'whoop'])
+      await sim.sim('/athletes', { provider, nights: 0, activities: 0, athlete_id: '7' });
+    expect((await sim.sim('/sleep', { athlete_id: '7' })).provider).toBe('oura');
+    expect((await sim.sim('/sleep', { athlete_id: '7', provider: 'whoop' })).provider).toBe('whoop');
+  });
+
+  it('makes, changes and deletes a night', async () => {
+    const { id } = await sim.sim('/athletes', { provider: 'whoop', nights: 0 });
+    const night = await sim.sim('/sleep', { athlete_id: id, date: '2026-11-17', score: 70 });
+    expect(night).toMatchObject({ provider: 'whoop', athlete_id: id, date: '2026-11-17' });
+    const path = `/__sim/sleep/${night.id}`;
+    const { body } = await sim.json('PATCH', path, { score: 71 });
+    expect(body.document.score.sleep_performance_percentage).toBe(71);
+    expect((await sim.call('DELETE', path)).body).toEqual({ id: night.id, deleted: true });
+    expect((await sim.call('DELETE', path)).status).toBe(404);
+  });
+});
+
+describe('POST /__sim/deauthorize', () => {
+  it('ends the grants of the athlete of any vendor', async () => {
+    const { id, accessToken } = await sim.connect();
+    expect(await sim.sim('/deauthorize', { athlete_id: id })).toEqual({
+      athlete_id: id,
+      provider: 'strava',
+      authorized: false,
+    });
+    expect((await sim.get('/api/v3/athlete', accessToken)).status).toBe(401);
+  });
 });
 
 describe('POST /__sim/webhooks', () => {

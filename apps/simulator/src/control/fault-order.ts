@@ -10,13 +10,16 @@ import {
 } from '../core/index.js';
 import { invalid } from './control-error.js';
 
+/** A day; timers carry no more than 24 of them. */
+const LONGEST_DELAY_MS = 86_400_000;
+
 const Order = z.object({
   vendor: z.enum(VENDORS),
   endpoint: z.string().optional(),
   kind: z.enum([...FAULT_KINDS.instead, ...FAULT_KINDS.answer, ...FAULT_KINDS.webhook, ...FAULT_KINDS.state]),
   rate: z.number().gt(0).max(1).optional(),
   count: z.int().positive().optional(),
-  delay_ms: z.number().optional(),
+  delay_ms: z.number().max(LONGEST_DELAY_MS).optional(),
   seed: z.int().optional(),
 });
 
@@ -57,6 +60,7 @@ function kindsFor({ vendor }: FaultOrder, endpoint: string | undefined): readonl
 /** States of one vendor, and the cap on people, which the video broker has no accounts for. */
 const VENDORS_OF: Partial<Record<FaultKind, readonly Vendor[]>> = {
   app_inactive: ['strava'],
+  http_597: ['strava'],
   membership_expired: ['oura'],
   athlete_limit: ['strava', 'oura', 'whoop'],
   late: ['strava'],

@@ -1,21 +1,26 @@
 import { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type ControlAnswer, type Core, type VendorControls } from '../core/index.js';
-import { unknownId } from './control-error.js';
+import { type ControlAnswer, type Core, type Vendor, type VendorControls } from '../core/index.js';
+import { invalid, unknownId } from './control-error.js';
 import { Id } from './fields.js';
 
 type WithId = FastifyRequest<{ Params: { id: string } }>;
 
-const OfAthlete = z.object({ athlete_id: Id });
+const OfAthlete = z.object({ athlete_id: Id, provider: z.enum(['oura', 'whoop']).optional() });
 
 /** A record's id does not say whose it is: every vendor that keeps sleep is asked. */
 export function sleepControls(app: FastifyInstance, core: Core): void {
   app.post('/sleep', (request) => {
-    const { athlete_id } = OfAthlete.parse(request.body ?? {});
-    const athlete = core.world.findAthlete(athlete_id);
-    const made = athlete && core.controls.of(athlete.vendor)?.createSleep?.(athlete_id, request.body);
-    if (!made) throw unknownId('athlete_id', athlete_id);
-    return made;
+    const { athlete_id, provider } = OfAthlete.parse(request.body ?? {});
+    const made = firstOf(core, (controls, vendor) =>
+      provider === undefined || provider === vendor
+        ? controls.createSleep?.(athlete_id, request.body)
+        : undefined,
+    );
+    if (made) return made;
+    const elsewhere = core.world.findAthlete(athlete_id)?.vendor;
+    if (elsewhere === undefined) throw unknownId('athlete_id', athlete_id);
+    throw invalid(`athlete_id: ${athlete_id} is at ${elsewhere}, where nobody sleeps`);
   });
 
   app.patch('/sleep/:id', ({ params: { id }, body }: WithId): ControlAnswer => {
@@ -32,10 +37,10 @@ export function sleepControls(app: FastifyInstance, core: Core): void {
 
 function firstOf<Result>(
   core: Core,
-  ask: (controls: VendorControls) => Result | undefined,
+  ask: (controls: VendorControls, vendor: Vendor) => Result | undefined,
 ): Result | undefined {
-  for (const [, controls] of core.controls.all()) {
-    const answer = ask(controls);
+  for (const [vendor, controls] of core.controls.all()) {
+    const answer = ask(controls, vendor);
     if (answer) return answer;
   }
   return undefined;

@@ -18,6 +18,8 @@ export type ControlAnswer = Record<string, unknown>;
  * a thrown `ZodError` becomes 400 with the field's name.
  */
 export interface VendorControls {
+  /** What a new athlete may be said to have consented to. */
+  readonly scopes: readonly string[];
   createAthlete(order: NewAthleteOrder): { id: string; code: string };
   /** Ends every grant and sends what the vendor sends; false for an unknown athlete. */
   deauthorize(athleteId: string): boolean;

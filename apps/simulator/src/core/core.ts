@@ -44,6 +44,7 @@ export class Core {
     this.world = new World(() => this.clock.nowMs());
     this.memory.keep('world', this.world);
     this.memory.keep('limits', this.limits);
+    this.memory.keep('outbox', this.outbox);
   }
 
   app(vendor: Vendor): VendorApp {

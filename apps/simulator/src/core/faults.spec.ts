@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Harness } from '../simulator.harness.js';
+import { Harness, until } from '../simulator.harness.js';
 
 let sim: Harness;
 let accessToken: string;
@@ -49,6 +49,11 @@ describe('instead of an answer', () => {
     const { status, headers } = await athlete();
     expect(status).toBe(429);
     expect(headers.get('x-readratelimit-usage')).toBe('100,1');
+  });
+
+  it('http_597 is Strava’s own way to be down', async () => {
+    await inject({ kind: 'http_597', count: 1 });
+    expect((await athlete()).status).toBe(597);
   });
 
   it('lying_429 says 429 while its headers show room', async () => {
@@ -123,6 +128,20 @@ describe('done to the answer', () => {
     expect(error).toBe('ECONNRESET');
   });
 
+  it('slow comes whole, after its delay', async () => {
+    const whole = (await athlete()).text;
+    await inject({ kind: 'slow', delay_ms: 10_000, count: 1 });
+    const call = athlete();
+    await until(() => sim.time.pendingTimers === 1);
+    let isOver = false;
+    void call.then(() => (isOver = true));
+    sim.time.advance(9_999);
+    await sim.stats();
+    expect(isOver).toBe(false);
+    sim.time.advance(1);
+    expect(await call).toMatchObject({ status: 200, text: whole });
+  });
+
   it('slow_body comes whole, in pieces', async () => {
     const whole = (await athlete()).text.length;
     await inject({ kind: 'slow_body', delay_ms: 10_000, count: 1 });
@@ -176,6 +195,51 @@ describe('a fault', () => {
   });
 
   it.each([
+    ['strava', 'token'],
+    ['strava', 'athlete'],
+    ['strava', 'activities'],
+    ['strava', 'activity'],
+    ['strava', 'streams'],
+    ['strava', 'photos'],
+    ['oura', 'sleep'],
+    ['oura', 'daily_sleep'],
+    ['whoop', 'sleep'],
+    ['broker', 'catalog'],
+    ['broker', 'resolve'],
+  ])('may be put at %s’s %s, for every kind of an answer', async (vendor, endpoint) => {
+    for (const kind of [
+      'http_500',
+      'http_429',
+      'timeout',
+      'reset',
+      'malformed',
+      'empty',
+      'not_found',
+      'slow',
+    ]) {
+      const order = { vendor, endpoint, kind, rate: 0.5, count: 3, delay_ms: 10 };
+      expect(await sim.sim('/faults', order)).toMatchObject(order);
+    }
+  });
+
+  it('is taken back by DELETE, that of one vendor alone if asked', async () => {
+    await inject({ kind: 'http_500' });
+    await sim.sim('/faults', { vendor: 'oura', kind: 'http_500' });
+    expect((await sim.call('DELETE', '/__sim/faults?vendor=oura')).body).toEqual({ removed: 1 });
+    expect((await athlete()).status).toBe(500);
+    expect((await sim.call('DELETE', '/__sim/faults')).body).toEqual({ removed: 1 });
+    expect((await athlete()).status).toBe(200);
+    const { status, body } = await sim.call('DELETE', '/__sim/faults?vendor=polar');
+    expect(status).toBe(400);
+    expect(body.details[0]).toMatch(/^vendor: /);
+  });
+
+  it.each([
+    [{}, 'vendor', 'strava'],
+    [{ vendor: 'strava', kind: 'http_500', count: 0 }, 'count', '>0'],
+    [{ vendor: 'strava', kind: 'slow', delay_ms: -1 }, 'delay_ms', '0 or more'],
+    [{ vendor: 'strava', kind: 'slow', delay_ms: 1e12 }, 'delay_ms', '86400000'],
+    [{ vendor: 'oura', kind: 'http_597' }, 'kind', 'http_500'],
     [{ vendor: 'polar', kind: 'http_500' }, 'vendor', 'strava'],
     [{ vendor: 'strava', kind: 'flood' }, 'kind', 'http_500'],
     [{ vendor: 'strava', kind: 'http_500', endpoint: 'sleep' }, 'endpoint', 'streams'],

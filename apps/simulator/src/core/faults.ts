@@ -4,6 +4,7 @@ import { type Vendor } from './vendors.js';
 /** Told instead of the answer: the handler does not run, so the vendor's state stays as it was. */
 export const INSTEAD_KINDS = [
   'http_500',
+  'http_597',
   'http_429',
   'lying_429',
   'html',

@@ -19,8 +19,11 @@ export class Memory {
     return Object.fromEntries([...this.parts].map(([name, part]) => [name, part.save()]));
   }
 
-  /** In the order of registration: the world comes first, for the others speak of its athletes. */
+  /**
+   * In the order of registration: the world comes first, for the others speak of its athletes. A part that an older
+   * snapshot does not know stays as new.
+   */
   restore(snapshot: Snapshot): void {
-    for (const [name, part] of this.parts) part.restore(snapshot[name]);
+    for (const [name, part] of this.parts) if (name in snapshot) part.restore(snapshot[name]);
   }
 }

@@ -28,6 +28,10 @@ export function answerInstead(
   switch (kind) {
     case 'http_500':
       return sayProblem(500, dialect, request, reply, uses);
+    case 'http_597':
+      // Strava's own status for an outage.
+      void reply.code(597);
+      return void reply.send(dialect.problem(500, request, uses).body);
     case 'not_found':
       return sayProblem(404, dialect, request, reply, uses);
     case 'http_429':

@@ -2,22 +2,39 @@ import { type VendorClock } from './clock.js';
 import { withDeadline } from './deadline.js';
 import { type Faults } from './faults.js';
 import { type Judge } from './judge.js';
+import { type Part } from './memory.js';
 import { postBytes } from './post-bytes.js';
 import { type Vendor } from './vendors.js';
 
+/** One event on its way. Plain data, so that it outlives the process. */
 export interface Delivery {
   readonly vendor: Vendor;
   readonly url: string;
-  /** Sent as they are; `headersFor` signs exactly these. */
-  readonly body: Buffer;
-  /** Asked before every attempt, the first being 1, so that a vendor may or may not sign anew. */
-  readonly headersFor?: (attempt: number, body: Buffer) => Record<string, string>;
-  readonly ackTimeoutMs: number;
+  /** Sent as it is; `headersFor` signs exactly these bytes. */
+  readonly body: string;
+  readonly firstSentAtMs: number;
+  readonly subscriptionId?: string;
+}
+
+/** How a vendor delivers: asked anew at every attempt. */
+export interface Courier {
+  /** For what is about to be sent, the first attempt being 1: a vendor may or may not sign anew. */
+  headersFor(delivery: Delivery): Record<string, string>;
+  /** What attempt number `attempt` carries, for vendors that may change the body between attempts. */
+  bodyFor?(delivery: Delivery, attempt: number): string;
+  isAck(status: number): boolean;
+  ackTimeoutMs(): number;
   /** Unscaled pauses before the second, third … attempt; their number is the number of retries. */
-  readonly retryDelaysMs: readonly number[];
-  readonly isAck: (status: number) => boolean;
+  retryDelaysMs(): readonly number[];
   /** Sees the outcome of each attempt, `undefined` for no answer; `'stop'` ends the retries. */
-  readonly onOutcome?: (status: number | undefined) => 'stop' | void;
+  onOutcome?(delivery: Delivery, status: number | undefined): 'stop' | void;
+}
+
+/** An attempt that is due, or on the wire. */
+interface Pending {
+  readonly delivery: Delivery;
+  readonly attempt: number;
+  readonly dueAtMs: number;
 }
 
 // A reordered event waits for the next one, but not for ever: it may be the last.
@@ -25,11 +42,13 @@ const LONGEST_HOLD_MS = 60_000;
 const DEFAULT_DELAY_MS = 5_000;
 
 /** Sends events as vendors do: now, again after a pause, and then never more. */
-export class Outbox {
-  private readonly held = new Map<Vendor, { delivery: Delivery; cancel: () => void }>();
-  private readonly waiting = new Set<() => void>();
+export class Outbox implements Part<readonly Pending[]> {
+  private readonly couriers = new Map<Vendor, Courier>();
+  private readonly held = new Map<Vendor, Pending>();
+  /** Everything not yet settled, with what takes it back. */
+  private readonly pending = new Map<Pending, () => void>();
   private readonly running = new Set<AbortController>();
-  /** Grows with each reset: what began before has no consequences after. */
+  /** Grows with each stop: what began before has no consequences after. */
   private era = 0;
 
   constructor(
@@ -38,15 +57,21 @@ export class Outbox {
     private readonly faults: Faults,
   ) {}
 
-  send(delivery: Delivery): void {
-    const fault = this.faults.forWebhook(delivery.vendor);
+  employ(vendor: Vendor, courier: Courier): void {
+    this.couriers.set(vendor, courier);
+  }
+
+  send(order: Omit<Delivery, 'firstSentAtMs'>): void {
+    const delivery = { ...order, firstSentAtMs: this.clock.nowMs() };
+    const { vendor } = delivery;
+    const fault = this.faults.forWebhook(vendor);
     if (fault?.kind === 'reorder') return this.hold(delivery);
-    if (fault?.kind === 'drop') this.judge.webhook(delivery.vendor, 'dropped');
-    else if (fault?.kind === 'slow')
-      this.later(fault.delay_ms ?? DEFAULT_DELAY_MS, () => this.attempt(delivery, 1));
-    else this.attempt(delivery, 1);
     if (fault?.kind === 'double') this.attempt(delivery, 1);
-    this.release(delivery.vendor);
+    if (fault?.kind === 'drop') this.judge.webhook(vendor, 'dropped');
+    else if (fault?.kind === 'slow') this.later(delivery, 1, fault.delay_ms ?? DEFAULT_DELAY_MS);
+    // Only an event that has arrived has overtaken the held one.
+    else return this.attempt(delivery, 1, () => this.release(vendor));
+    this.release(vendor);
   }
 
   /** Attempts on the wire at this moment. */
@@ -54,51 +79,86 @@ export class Outbox {
     return this.running.size;
   }
 
-  /** Forgets all that is waiting and cuts what is under way. */
-  reset(): void {
+  /** Cuts what is under way and lets nothing more out. What was pending can still be saved. */
+  stop(): void {
     this.era++;
-    this.held.forEach(({ cancel }) => cancel());
-    this.held.clear();
-    this.waiting.forEach((cancel) => cancel());
-    this.waiting.clear();
+    this.pending.forEach((cancel) => cancel());
     this.running.forEach((controller) => controller.abort());
+  }
+
+  /** Forgets all that is pending. */
+  reset(): void {
+    this.stop();
+    this.held.clear();
+    this.pending.clear();
+  }
+
+  save(): readonly Pending[] {
+    return [...this.pending.keys()];
+  }
+
+  /** What was on the wire goes out once more: nobody saw whether it arrived. */
+  restore(saved: readonly Pending[]): void {
+    for (const pending of saved) this.schedule(pending);
   }
 
   private hold(delivery: Delivery): void {
     this.release(delivery.vendor);
-    const cancel = this.clock.after(this.clock.scaledMs(LONGEST_HOLD_MS), () =>
-      this.release(delivery.vendor),
-    );
-    this.held.set(delivery.vendor, { delivery, cancel });
+    const dueAtMs = this.clock.nowMs() + this.clock.scaledMs(LONGEST_HOLD_MS);
+    const pending = { delivery, attempt: 1, dueAtMs };
+    this.held.set(delivery.vendor, pending);
+    this.schedule(pending);
   }
 
   private release(vendor: Vendor): void {
     const held = this.held.get(vendor);
     if (!held) return;
-    this.held.delete(vendor);
-    held.cancel();
-    this.attempt(held.delivery, 1);
+    this.pending.get(held)?.();
+    this.start(held);
   }
 
-  private attempt(delivery: Delivery, attempt: number): void {
+  private later(delivery: Delivery, attempt: number, delayMs: number): void {
+    this.schedule({ delivery, attempt, dueAtMs: this.clock.nowMs() + this.clock.scaledMs(delayMs) });
+  }
+
+  private schedule(pending: Pending): void {
+    const delayMs = Math.max(0, pending.dueAtMs - this.clock.nowMs());
+    this.pending.set(
+      pending,
+      this.clock.after(delayMs, () => this.start(pending)),
+    );
+  }
+
+  private start(pending: Pending): void {
+    const { vendor } = pending.delivery;
+    if (this.held.get(vendor) === pending) this.held.delete(vendor);
+    this.pending.delete(pending);
+    this.attempt(pending.delivery, pending.attempt);
+  }
+
+  private attempt(delivery: Delivery, attempt: number, then?: () => void): void {
     this.judge.webhook(delivery.vendor, attempt === 1 ? 'sent' : 'retried');
     const { era } = this;
+    const onWire = { delivery, attempt, dueAtMs: this.clock.nowMs() };
+    this.pending.set(onWire, () => undefined);
     void this.post(delivery, attempt).then((status) => {
-      if (era === this.era) this.settle(delivery, attempt, status);
+      if (era !== this.era) return;
+      this.pending.delete(onWire);
+      this.settle(delivery, attempt, status);
+      then?.();
     });
   }
 
   /** The status, or undefined when none came in time. */
-  private async post(
-    { url, body, headersFor, ackTimeoutMs }: Delivery,
-    attempt: number,
-  ): Promise<number | undefined> {
-    const headers = { 'content-type': 'application/json', ...headersFor?.(attempt, body) };
+  private async post(delivery: Delivery, attempt: number): Promise<number | undefined> {
+    const courier = this.courierOf(delivery);
+    const sent = { ...delivery, body: courier.bodyFor?.(delivery, attempt) ?? delivery.body };
+    const headers = { 'content-type': 'application/json', ...courier.headersFor(sent) };
     const stopped = new AbortController();
     this.running.add(stopped);
     try {
-      return await withDeadline(this.clock, ackTimeoutMs, (late) =>
-        postBytes(url, body, headers, AbortSignal.any([late, stopped.signal])),
+      return await withDeadline(this.clock, courier.ackTimeoutMs(), (late) =>
+        postBytes(sent.url, Buffer.from(sent.body), headers, AbortSignal.any([late, stopped.signal])),
       );
     } catch {
       return undefined;
@@ -108,18 +168,15 @@ export class Outbox {
   }
 
   private settle(delivery: Delivery, attempt: number, status: number | undefined): void {
-    const verdict = delivery.onOutcome?.(status);
-    if (status !== undefined && delivery.isAck(status)) return this.judge.webhook(delivery.vendor, 'acked');
-    const delayMs = delivery.retryDelaysMs[attempt - 1];
+    const courier = this.courierOf(delivery);
+    const verdict = courier.onOutcome?.(delivery, status);
+    if (status !== undefined && courier.isAck(status)) return this.judge.webhook(delivery.vendor, 'acked');
+    const delayMs = courier.retryDelaysMs()[attempt - 1];
     if (verdict === 'stop' || delayMs === undefined) return this.judge.webhook(delivery.vendor, 'failed');
-    this.later(delayMs, () => this.attempt(delivery, attempt + 1));
+    this.later(delivery, attempt + 1, delayMs);
   }
 
-  private later(delayMs: number, run: () => void): void {
-    const cancel = this.clock.after(this.clock.scaledMs(delayMs), () => {
-      this.waiting.delete(cancel);
-      run();
-    });
-    this.waiting.add(cancel);
+  private courierOf({ vendor }: Delivery): Courier {
+    return this.couriers.get(vendor)!;
   }
 }

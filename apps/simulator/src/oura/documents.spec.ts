@@ -94,6 +94,47 @@ describe('Oura sleep documents', () => {
     expect(sleep.efficiency).toBeLessThanOrEqual(100);
   });
 
+  it('have fractions in average_heart_rate and average_breath', async () => {
+    const nights = await Promise.all(
+      ['14', '15', '16', '17'].map((day) => sleepOf({ date: `2026-11-${day}` })),
+    );
+    for (const name of ['average_heart_rate', 'average_breath']) {
+      expect(nights.every((night) => typeof night[name] === 'number')).toBe(true);
+      expect(nights.some((night) => !Number.isInteger(night[name]))).toBe(true);
+    }
+  });
+
+  it("have every field of the vendor's example", async () => {
+    const sleep = await sleepOf({});
+    expect(Object.keys(sleep).sort()).toEqual(
+      (
+        'app_sleep_phase_5_min average_breath average_heart_rate average_hrv awake_time bedtime_end bedtime_start day ' +
+        'deep_sleep_duration efficiency heart_rate hrv id latency light_sleep_duration low_battery_alert ' +
+        'lowest_heart_rate meta movement_30_sec period readiness readiness_score_delta rem_sleep_duration ' +
+        'restless_periods ring_id sleep_algorithm_version sleep_analysis_reason sleep_phase_30_sec sleep_phase_5_min ' +
+        'sleep_score_delta time_in_bed total_sleep_duration type'
+      ).split(' '),
+    );
+    expect(sleep.readiness).toMatchObject({
+      score: expect.any(Number),
+      temperature_deviation: expect.any(Number),
+      temperature_trend_deviation: expect.any(Number),
+      contributors: { previous_night: expect.any(Number), hrv_balance: expect.any(Number) },
+    });
+  });
+
+  it('mean by the phase digit 1 deep, by 2 light, by 3 REM and by 4 awake sleep', async () => {
+    const sleep = await sleepOf({ duration_minutes: 415 });
+    const digits = [...(sleep.sleep_phase_30_sec as string)];
+    const secondsOf = (digit: string) => 30 * digits.filter((one) => one === digit).length;
+    expect(['1', '2', '3', '4'].map(secondsOf)).toEqual([
+      sleep.deep_sleep_duration,
+      sleep.light_sleep_duration,
+      sleep.rem_sleep_duration,
+      sleep.awake_time,
+    ]);
+  });
+
   it('write phases with the digits 1 to 4, movement too, and series every 300 s that may hold null', async () => {
     const sleep = await sleepOf({});
     expect(sleep.sleep_phase_5_min).toMatch(/^[1-4]+$/);
@@ -119,10 +160,13 @@ describe('Oura sleep documents', () => {
 
   it.each([
     ['long_sleep', { duration_minutes: 181 }],
+    ['sleep', { duration_minutes: 180 }],
+    ['sleep', { duration_minutes: 15, nap: true, ends_at: '2026-11-17T12:00:00Z' }],
+    ['rest', { duration_minutes: 14, nap: true, ends_at: '2026-11-17T12:00:00Z' }],
     ['sleep', { duration_minutes: 45, nap: true, ends_at: '2026-11-17T12:00:00Z' }],
     ['rest', { type: 'rest' }],
     ['deleted', { type: 'deleted' }],
-  ])('have the type %s', async (type, order) => {
+  ])('have the type %s when ordered as %j: above 3 h long_sleep, below 15 min rest', async (type, order) => {
     expect((await sleepOf(order)).type).toBe(type);
   });
 
@@ -281,6 +325,18 @@ describe('Oura refusals', () => {
     const other = await connect(sim, 'oura');
     await sim.sim('/deauthorize', { athlete_id: other.id });
     expect((await get('/sleep', other.accessToken)).status).toBe(401);
+  });
+
+  it('answers 429 beyond the limit, with a problem in words', async () => {
+    await sim.sim('/limits', { vendor: 'oura', token: 0 });
+    const { status, body } = await get('/sleep');
+    expect(status).toBe(429);
+    expect(body).toMatchObject({ status: 429, title: 'Too Many Requests' });
+  });
+
+  it('an address that is none, or cannot be read, is 404', async () => {
+    expect((await get('/sleep/%zz')).status).toBe(404);
+    expect(await get('/heartrate%2F')).toMatchObject({ status: 404, body: { detail: 'Not Found' } });
   });
 
   it('an expired membership is 403', async () => {

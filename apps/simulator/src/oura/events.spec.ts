@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Connected, type Harness, until } from '../simulator.harness.js';
-import { RETRY_DELAYS_SECONDS } from './oura-facts.js';
+import { AS_NEW } from './oura-habits.js';
 import {
   Attempts,
   Callback,
@@ -98,7 +98,7 @@ describe('Oura events', () => {
 
   it('may carry a 10-digit timestamp, as in the vendor sample, when the switch says so', async () => {
     await subscribe('create sleep');
-    await sim.json('PUT', '/oura/__sim/delivery', { timestamp_unit: 's' });
+    await sim.json('PUT', '/oura/__sim/habits', { timestamp_unit: 's' });
     await sync();
     const [event] = await callback.hears(1);
     expect(event!.headers['x-oura-timestamp']).toMatch(/^\d{10}$/);
@@ -176,7 +176,7 @@ describe('Oura delivery', () => {
     callback.react = () => ({ status });
     const attempts = new Attempts(sim.time);
     await sync();
-    for (const [retry, seconds] of RETRY_DELAYS_SECONDS.entries()) {
+    for (const [retry, seconds] of AS_NEW.retry_delays_seconds.entries()) {
       await attempts.failed(retry + 1);
       sim.time.advance(seconds * 1000);
     }
@@ -187,6 +187,34 @@ describe('Oura delivery', () => {
     const tookMs = callback.events.at(-1)!.atMs - callback.events[0]!.atMs;
     expect(tookMs / 60_000).toBeGreaterThan(50);
     expect(tookMs / 60_000).toBeLessThan(75);
+  });
+
+  it('retries ten times on a time-out of 10 s each', async () => {
+    await subscribe('create sleep');
+    callback.react = () => undefined;
+    const attempts = new Attempts(sim.time);
+    await sync();
+    for (const [retry, seconds] of [...AS_NEW.retry_delays_seconds, 0].entries()) {
+      await callback.hears(retry + 1);
+      sim.time.advance(10_000);
+      if (retry === AS_NEW.retry_delays_seconds.length) break;
+      await attempts.failed(retry + 1);
+      sim.time.advance(seconds * 1000);
+    }
+    await until(() => webhooks().failed === 1);
+    expect(webhooks()).toMatchObject({ sent: 1, retried: 10 });
+  });
+
+  it('retries at other moments when told so, for the spacing is not published', async () => {
+    await sim.json('PUT', '/oura/__sim/habits', { retry_delays_seconds: [1] });
+    await subscribe('create sleep');
+    callback.react = () => ({ status: 500 });
+    const attempts = new Attempts(sim.time);
+    await sync();
+    await attempts.failed(1);
+    sim.time.advance(1000);
+    await until(() => webhooks().failed === 1);
+    expect(webhooks()).toMatchObject({ sent: 1, retried: 1 });
   });
 
   it('retries on a time-out of 10 s', async () => {
@@ -223,7 +251,7 @@ describe('Oura delivery', () => {
     ['fresh', 10_000],
     ['first', 0],
   ])('a retry may be signed anew or repeat the old timestamp (%s)', async (retry_timestamp, laterMs) => {
-    await sim.json('PUT', '/oura/__sim/delivery', { retry_timestamp });
+    await sim.json('PUT', '/oura/__sim/habits', { retry_timestamp });
     await subscribe('create sleep');
     callback.react = (_heard, event) => ({ status: event === 1 ? 500 : 200 });
     const attempts = new Attempts(sim.time);
@@ -246,5 +274,36 @@ describe('Oura delivery', () => {
     await sync();
     const [one, two] = await callback.hears(2);
     expect(one!.text).toBe(two!.text);
+    await sim.sim('/faults', { vendor: 'oura', endpoint: 'webhooks', kind: 'reorder', count: 1 });
+    const overtaken = await sync();
+    const overtaking = await sync();
+    const [, , first, second] = await callback.hears(4);
+    expect([first, second].map((event) => JSON.parse(event!.text).object_id as string)).toEqual([
+      overtaking.id,
+      overtaken.id,
+    ]);
+  });
+});
+
+describe('Oura’s habits', () => {
+  it('are told, and keep what is not named', async () => {
+    const { body: before } = await sim.get('/oura/__sim/habits');
+    expect(before).toEqual(AS_NEW);
+    const { body } = await sim.json('PUT', '/oura/__sim/habits', { timestamp_unit: 's' });
+    expect(body).toEqual({ ...AS_NEW, timestamp_unit: 's' });
+  });
+
+  it.each([
+    [{ timestamp_unit: 'us' }, 'timestamp_unit'],
+    [{ retry_timestamp: 'last' }, 'retry_timestamp'],
+    [{ retry_delays_seconds: [-1] }, 'retry_delays_seconds.0'],
+    [{ failed_challenge_status: 500 }, 'failed_challenge_status'],
+    [{ token_tier: '' }, 'token_tier'],
+    [{ refresh_rotates: 'no' }, 'refresh_rotates'],
+  ])('refuse %j naming the field', async (habits, field) => {
+    const { status, body } = await sim.json('PUT', '/oura/__sim/habits', habits);
+    expect(status).toBe(400);
+    expect(body).toEqual({ error: 'Validation failed', details: [expect.stringMatching(`^${field}: `)] });
+    expect((await sim.get('/oura/__sim/habits')).body).toEqual(AS_NEW);
   });
 });

@@ -7,6 +7,8 @@ import { sleepDocument } from './sleep-document.js';
 
 export function ouraControls(oura: Oura): VendorControls {
   return {
+    scopes: SCOPES,
+
     createAthlete({ count, athleteId, seed, scopes = SCOPES }) {
       const { id } = oura.addAthlete({ nights: count, id: athleteId, seed });
       return { id, code: oura.tokens.issueCode({ athleteId: id, scopes }) };

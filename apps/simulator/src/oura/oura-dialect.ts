@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify';
-import { type BucketPlan, type BucketUse, type Core, type Dialect } from '../core/index.js';
+import { type BucketPlan, type BucketUse, type Dialect } from '../core/index.js';
 import { bearerOf } from '../wearables/bearer.js';
 import { RATE_LIMIT } from './oura-facts.js';
 import { problemBody } from './oura-problem.js';
@@ -39,7 +39,7 @@ export function ouraDialect(oura: Oura): Dialect {
 
     problem(status, _request, uses) {
       const body = problemBody(status, DETAILS[status]);
-      return status === 429 ? { body, headers: rateHeaders(oura.core, uses) } : { body };
+      return status === 429 ? { body, headers: rateHeaders(oura, uses) } : { body };
     },
 
     forbidden: () => ({ body: problemBody(403, "The user's Oura membership has expired") }),
@@ -60,7 +60,7 @@ const DETAILS = {
   500: 'Internal server error',
 } as const;
 
-function rateHeaders(core: Core, uses: readonly BucketUse[]): Record<string, string> {
+function rateHeaders({ core, habits }: Oura, uses: readonly BucketUse[]): Record<string, string> {
   const full = [...uses].sort((a, b) => b.used / b.limit - a.used / a.limit)[0];
   if (!full) return {};
   const resetsInMs = full.window.resetsAtMs - core.clock.nowMs();
@@ -69,7 +69,7 @@ function rateHeaders(core: Core, uses: readonly BucketUse[]): Record<string, str
     'x-ratelimit-limit': String(full.limit),
     'x-ratelimit-window': String(full.seconds),
     'x-ratelimit-reset': String(Math.ceil(full.window.resetsAtMs / 1000)),
-    'x-ratelimit-tier': full.name,
+    'x-ratelimit-tier': full.name === 'token' ? habits.now.token_tier : habits.now.application_tier,
   };
 }
 

@@ -1,25 +1,17 @@
-import { type Core, type Part } from '../core/index.js';
+import { type Core, type Delivery, type Part } from '../core/index.js';
 import { type ClientApp } from '../wearables/client-app.js';
-import { CANCELS_SUBSCRIPTION, DELIVERY_TIMEOUT_MS, RETRY_DELAYS_SECONDS } from './oura-facts.js';
+import { type Habits } from '../wearables/habits.js';
+import { CANCELS_SUBSCRIPTION, DELIVERY_TIMEOUT_MS } from './oura-facts.js';
+import { type OuraHabits } from './oura-habits.js';
 import { type Change } from './oura-journal.js';
 import { signOuraEvent } from './sign-event.js';
-import { type Subscription, type Subscriptions } from './subscriptions.js';
-
-/** Choices where Oura's documents and real deliveries disagree or are silent. */
-export interface DeliveryHabits {
-  /** Real deliveries carry 13 digits, the vendor's sample 10. */
-  timestampUnit: 'ms' | 's';
-  /** `first`: a retry repeats the first attempt's timestamp and signature, so it looks stale to a replay check. */
-  retryTimestamp: 'fresh' | 'first';
-}
+import { type Subscriptions } from './subscriptions.js';
 
 interface SavedEvents {
-  readonly habits: DeliveryHabits;
   readonly fallbackUrl: string | null;
 }
 
 export class OuraEvents implements Part<SavedEvents> {
-  readonly habits: DeliveryHabits = { timestampUnit: 'ms', retryTimestamp: 'fresh' };
   /** Where events without a subscription go, when somebody asked for that. */
   fallbackUrl: string | undefined;
 
@@ -27,14 +19,22 @@ export class OuraEvents implements Part<SavedEvents> {
     private readonly core: Core,
     private readonly client: ClientApp,
     private readonly subscriptions: Subscriptions,
-  ) {}
-
-  save(): SavedEvents {
-    return { habits: { ...this.habits }, fallbackUrl: this.fallbackUrl ?? null };
+    private readonly habits: Habits<typeof OuraHabits>,
+  ) {
+    core.outbox.employ('oura', {
+      headersFor: (delivery) => this.signedHeaders(delivery),
+      isAck: (status) => status >= 200 && status < 300,
+      ackTimeoutMs: () => DELIVERY_TIMEOUT_MS,
+      retryDelaysMs: () => habits.now.retry_delays_seconds.map((seconds) => seconds * 1000),
+      onOutcome: (delivery, status) => (status === CANCELS_SUBSCRIPTION ? this.cancel(delivery) : undefined),
+    });
   }
 
-  restore({ habits, fallbackUrl }: SavedEvents): void {
-    Object.assign(this.habits, habits);
+  save(): SavedEvents {
+    return { fallbackUrl: this.fallbackUrl ?? null };
+  }
+
+  restore({ fallbackUrl }: SavedEvents): void {
     this.fallbackUrl = fallbackUrl ?? undefined;
   }
 
@@ -42,31 +42,22 @@ export class OuraEvents implements Part<SavedEvents> {
     const subscription = this.subscriptions.forPair(change.eventType, change.dataType);
     const url = subscription?.callbackUrl ?? this.fallbackUrl;
     if (url === undefined) return;
-
-    const firstSentAtMs = this.core.clock.nowMs();
-    this.core.outbox.send({
-      vendor: 'oura',
-      url,
-      body: Buffer.from(JSON.stringify(eventBody(change, firstSentAtMs))),
-      headersFor: (_attempt, body) => this.signedHeaders(body, firstSentAtMs),
-      ackTimeoutMs: DELIVERY_TIMEOUT_MS,
-      retryDelaysMs: RETRY_DELAYS_SECONDS.map((seconds) => seconds * 1000),
-      isAck: (status) => status >= 200 && status < 300,
-      onOutcome: (status) => (status === CANCELS_SUBSCRIPTION ? this.cancel(subscription) : undefined),
-    });
+    const body = JSON.stringify(eventBody(change, this.core.clock.nowMs()));
+    this.core.outbox.send({ vendor: 'oura', url, body, subscriptionId: subscription?.id });
   }
 
-  private signedHeaders(body: Buffer, firstSentAtMs: number): Record<string, string> {
-    const atMs = this.habits.retryTimestamp === 'first' ? firstSentAtMs : this.core.clock.nowMs();
-    const timestamp = String(Math.floor(this.habits.timestampUnit === 'ms' ? atMs : atMs / 1000));
+  private signedHeaders({ body, firstSentAtMs }: Delivery): Record<string, string> {
+    const { retry_timestamp, timestamp_unit } = this.habits.now;
+    const atMs = retry_timestamp === 'first' ? firstSentAtMs : this.core.clock.nowMs();
+    const timestamp = String(Math.floor(timestamp_unit === 'ms' ? atMs : atMs / 1000));
     return {
       'x-oura-timestamp': timestamp,
-      'x-oura-signature': signOuraEvent(this.client.secret, timestamp, body.toString()),
+      'x-oura-signature': signOuraEvent(this.client.secret, timestamp, body),
     };
   }
 
-  private cancel(subscription: Subscription | undefined): 'stop' {
-    if (subscription) this.subscriptions.remove(subscription.id);
+  private cancel({ subscriptionId }: Delivery): 'stop' {
+    if (subscriptionId !== undefined) this.subscriptions.remove(subscriptionId);
     return 'stop';
   }
 }

@@ -36,9 +36,6 @@ export const SUBSCRIPTION_LIFETIME_DAYS = 90;
 export const CHALLENGE_TIMEOUT_MS = 10_000;
 export const DELIVERY_TIMEOUT_MS = 10_000;
 
-/** Ten retries, an hour in all; Oura does not publish the spacing. */
-export const RETRY_DELAYS_SECONDS = [10, 20, 40, 80, 160, 320, 480, 600, 840, 1050] as const;
-
 /** This answer to an event ends the subscription it came from. */
 export const CANCELS_SUBSCRIPTION = 410;
 

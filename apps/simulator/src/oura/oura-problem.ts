@@ -16,9 +16,10 @@ export class OuraProblem extends Error {
 }
 
 export class OuraValidationProblem extends Error {
-  readonly status = 422;
-
-  constructor(readonly problems: readonly ValidationProblem[]) {
+  constructor(
+    readonly problems: readonly ValidationProblem[],
+    readonly status = 422,
+  ) {
     super('validation error');
   }
 

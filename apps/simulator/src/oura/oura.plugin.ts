@@ -1,7 +1,7 @@
 import { type FastifyError, type FastifyInstance } from 'fastify';
 import { type Core, openDoor } from '../core/index.js';
+import { habitsRoutes } from '../wearables/habits.js';
 import { collectionRoutes } from './collection.routes.js';
-import { deliveryHabitsRoutes } from './delivery-habits.routes.js';
 import { ouraOAuth } from './oauth.js';
 import { ouraControls } from './oura-controls.js';
 import { OURA_BUCKETS, ouraDialect } from './oura-dialect.js';
@@ -28,7 +28,7 @@ export async function mountOura(app: FastifyInstance, core: Core): Promise<void>
       subscriptionRoutes(api, oura);
       collectionRoutes(api, oura);
       personalInfoRoutes(api, oura);
-      deliveryHabitsRoutes(api, oura.events);
+      habitsRoutes(api, oura.habits);
       done();
     },
     { prefix: '/oura' },

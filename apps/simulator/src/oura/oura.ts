@@ -1,11 +1,13 @@
 import { type Athlete, type Core, type TokenStore } from '../core/index.js';
 import { ClientApp } from '../wearables/client-app.js';
+import { Habits } from '../wearables/habits.js';
 import { planNight, reviseNight } from '../wearables/plan-night.js';
 import { Sleepers } from '../wearables/sleepers.js';
 import { type SleepOrder } from '../wearables/sleep-order.js';
-import { rotatingTokens } from '../wearables/vendor-tokens.js';
+import { vendorTokens } from '../wearables/vendor-tokens.js';
 import { OuraEvents } from './oura-events.js';
 import { ACCESS_TOKEN_SECONDS, SUBSCRIPTION_LIFETIME_DAYS, SYNCED_AFTER_WAKING_MS } from './oura-facts.js';
+import { AS_NEW, OuraHabits } from './oura-habits.js';
 import { type Change, OuraJournal, type SavedJournal } from './oura-journal.js';
 import { type OuraSleep } from './oura-sleep.js';
 import { Subscriptions } from './subscriptions.js';
@@ -15,6 +17,7 @@ const DAY_MS = 86_400_000;
 /** Oura's memory, and what happens to it: every change that an app is told of goes through here. */
 export class Oura {
   readonly client: ClientApp;
+  readonly habits: Habits<typeof OuraHabits>;
   readonly tokens: TokenStore;
   readonly sleepers: Sleepers;
   readonly journal: OuraJournal;
@@ -24,12 +27,16 @@ export class Oura {
   constructor(readonly core: Core) {
     const now = () => core.clock.nowMs();
     this.client = new ClientApp(core, 'oura');
-    this.tokens = rotatingTokens(core, 'oura', ACCESS_TOKEN_SECONDS);
+    this.habits = new Habits(core, 'oura', OuraHabits, AS_NEW);
+    this.tokens = vendorTokens(core, 'oura', () => ({
+      lifetimeSeconds: ACCESS_TOKEN_SECONDS,
+      rotates: this.habits.now.refresh_rotates,
+    }));
     this.sleepers = new Sleepers(core, 'oura');
     this.journal = new OuraJournal(now);
     // Subscriptions belong to the app, so a reset of the world leaves them alone.
     this.subscriptions = new Subscriptions(now, core.clock.scaledMs(SUBSCRIPTION_LIFETIME_DAYS * DAY_MS));
-    this.events = new OuraEvents(core, this.client, this.subscriptions);
+    this.events = new OuraEvents(core, this.client, this.subscriptions, this.habits);
     core.world.onReset(() => this.journal.clear());
     core.memory.keep('oura subscriptions', this.subscriptions);
     core.memory.keep('oura events', this.events);

@@ -67,6 +67,13 @@ describe('Oura rate limit', () => {
     expect(headers.get('x-ratelimit-tier')).toBe('application');
   });
 
+  it('may call its tiers otherwise', async () => {
+    await sim.json('PUT', '/oura/__sim/habits', { token_tier: 'per_user', application_tier: 'app' });
+    await sim.sim('/limits', { vendor: 'oura', token: 0 });
+    const { headers } = await sim.get(PATH, athlete.accessToken);
+    expect(headers.get('x-ratelimit-tier')).toBe('per_user');
+  });
+
   it('an injected 429 carries the five headers too', async () => {
     await sim.sim('/faults', { vendor: 'oura', endpoint: 'sleep', kind: 'http_429', count: 1 });
     const { status, headers } = await sim.get('/oura/v2/usercollection/sleep', athlete.accessToken);

@@ -105,7 +105,8 @@ async function requireEcho(oura: Oura, callbackUrl: string, verificationToken: s
   const outcome = await challengeCallback(oura.core.clock, callbackUrl, verificationToken);
   if (outcome.verified) return;
   const msg = `callback could not be verified: ${outcome.reason}`;
-  throw new OuraValidationProblem([{ loc: ['body', 'callback_url'], msg, type: 'value_error.challenge' }]);
+  const problem = { loc: ['body', 'callback_url'], msg, type: 'value_error.challenge' };
+  throw new OuraValidationProblem([problem], oura.habits.now.failed_challenge_status);
 }
 
 function answer({ id, callbackUrl, eventType, dataType, expiresAtMs }: Subscription) {

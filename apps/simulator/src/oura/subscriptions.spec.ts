@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DATA_TYPES } from './oura-facts.js';
 import { type Harness, until } from '../simulator.harness.js';
 import { Callback, CLIENT_ID, openSimulator, SECRETS } from '../wearables/wearable.harness.js';
 
@@ -102,6 +103,32 @@ describe('Oura subscription management', () => {
     });
   });
 
+  it('takes the 23 data types and the three event types, heartrate being none of them', async () => {
+    expect(DATA_TYPES).toHaveLength(23);
+    expect(DATA_TYPES).not.toContain('heartrate');
+    for (const data_type of DATA_TYPES) {
+      expect((await manage('POST', '', terms({ data_type }))).status).toBe(201);
+    }
+    for (const event_type of ['create', 'delete']) {
+      expect((await manage('POST', '', terms({ event_type }))).status).toBe(201);
+    }
+  });
+
+  it('PUT challenges a new callback_url, and refuses a pair that is taken', async () => {
+    const { body: made } = await manage('POST', '', terms());
+    await manage('POST', '', terms({ data_type: 'daily_sleep' }));
+    const elsewhere = { verification_token: 'vt-2', callback_url: `${callback.url}/new` };
+    expect((await manage('PUT', `/${made.id}`, elsewhere)).status).toBe(200);
+    expect(callback.heard.at(-1)!.url.pathname).toBe('/hooks/new');
+    expect(callback.heard.at(-1)!.url.searchParams.get('verification_token')).toBe('vt-2');
+    const taken = await manage('PUT', `/${made.id}`, {
+      verification_token: 'vt',
+      data_type: 'daily_sleep',
+    });
+    expect(taken.status).toBe(422);
+    expect(taken.body.detail[0].loc).toEqual(['body', 'data_type']);
+  });
+
   it('a body that is no JSON is 422 as well', async () => {
     const headers = { ...APP, 'content-type': 'application/json' };
     const { status, body } = await sim.call('POST', SUBSCRIPTION, { headers, body: '{' });
@@ -168,6 +195,12 @@ describe('Oura verification challenge', () => {
     expect(status).toBe(422);
     expect(body.detail[0].loc).toEqual(['body', 'callback_url']);
     expect((await manage('GET')).body).toEqual([]);
+  });
+
+  it('may be refused with another status, for none is documented', async () => {
+    await sim.json('PUT', '/oura/__sim/habits', { failed_challenge_status: 400 });
+    callback.react = () => ({ status: 500 });
+    expect((await manage('POST', '', terms())).status).toBe(400);
   });
 
   it('must be answered in under 10 seconds', async () => {

@@ -32,6 +32,32 @@ describe('GET /athlete', () => {
   });
 });
 
+describe('a wrong call', () => {
+  it.each([
+    ['no token', {}],
+    ['an unknown token', { authorization: 'Bearer nobody' }],
+    ['a token of another kind', { authorization: 'Basic NDcxMTpz' }],
+    ['an empty header', { authorization: 'Bearer' }],
+  ])('with %s is 401 and a Fault, whatever it asks for', async (_what, headers) => {
+    for (const path of ['/athlete', '/athlete/activities', '/activities/1', '/activities/1/streams']) {
+      const { status, body } = await sim.call('GET', `/api/v3${path}`, { headers });
+      expect(status).toBe(401);
+      expect(body).toEqual({
+        message: 'Authorization Error',
+        errors: [{ resource: 'Athlete', field: 'access_token', code: 'invalid' }],
+      });
+    }
+  });
+
+  it('for what Strava does not have, or has no more, is 404 and a Fault', async () => {
+    for (const path of ['/clubs/1/members', '/clubs/1/activities', '/segments/explore', '/nothing']) {
+      const { status, body } = await api(path);
+      expect(status).toBe(404);
+      expect(body).toMatchObject({ message: 'Resource Not Found', errors: [{ code: 'not found' }] });
+    }
+  });
+});
+
 describe('GET /athlete/activities', () => {
   it('gives 30 a page unless told otherwise, newest first', async () => {
     const page = await list();
@@ -77,6 +103,17 @@ describe('GET /athlete/activities', () => {
     expect(one.start_date_local).toMatch(/Z$/);
   });
 
+  it('shows 00:00:01 of the local day where the start time is hidden', async () => {
+    const { id } = await sim.sim('/activities', { athlete_id: athlete.id, hide_start_time: true });
+    const [one] = (await api('/athlete/activities?per_page=1')).body;
+    expect(String(one.id)).toBe(id);
+    expect(one.start_date_local).toMatch(/T00:00:01Z$/);
+    expect(Date.parse(one.start_date_local) - Date.parse(one.start_date)).toBe(one.utc_offset * 1000);
+    const detail = (await api(`/activities/${id}`)).body;
+    expect(detail.start_date).toBe(one.start_date);
+    expect((await sim.get(`/__sim/activities/${id}`)).body.start_date).not.toBe(one.start_date);
+  });
+
   it.each(['page=0', 'page=x', 'per_page=0', 'before=yesterday'])(
     'answers %s with 400 and a Fault',
     async (query) => {
@@ -105,7 +142,7 @@ describe('GET /activities/{id}', () => {
     expect((await api(`/activities/${id}?include_all_efforts=true`)).text).toBe(detail.text);
   });
 
-  it.each(['1', 'abc', '99999999999999999999'])(
+  it.each(['1', 'abc', '99999999999999999999', '%zz', '%00', '%ff'])(
     'answers 404 and a Fault for the unknown id %s',
     async (id) => {
       const { status, body } = await api(`/activities/${id}`);

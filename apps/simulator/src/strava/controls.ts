@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { summaryOf, truthOf } from '../athletes/index.js';
+import { isoSeconds } from '../athletes/iso-time.js';
 import { type ControlAnswer, type VendorControls } from '../core/index.js';
-import { SCOPES_OF_A_TEST_ATHLETE } from './strava-facts.js';
+import { SCOPES_OF_A_TEST_ATHLETE, STRAVA_SCOPES } from './strava-facts.js';
 import { type Strava } from './strava.js';
 import { makeActivity, readWorkoutOrder } from './workout-order.js';
 import { SPORTS } from './workout-words.js';
@@ -17,11 +18,14 @@ const Edit = z.object({
   hide_from_home: z.boolean().optional(),
   gear_id: z.string().nullable().optional(),
   flagged: z.boolean().optional(),
+  hide_start_time: z.boolean().optional(),
 });
 
 /** What people and tests do to Strava from behind: things happen there, and events follow. */
 export function stravaControls(strava: Strava): VendorControls {
   return {
+    scopes: STRAVA_SCOPES,
+
     createAthlete({
       count,
       manualShare,
@@ -84,14 +88,14 @@ export function stravaControls(strava: Strava): VendorControls {
 function truth(strava: Strava, id: string): ControlAnswer | undefined {
   const activity = strava.library.find(id);
   if (!activity) return undefined;
-  const { name, start_date, private: isPrivate } = summaryOf(activity);
+  const { name, private: isPrivate } = summaryOf(activity);
   const streamsFromMs = strava.library.streamsFromMs(activity);
   const created = Math.max(streamsFromMs ?? 0, activity.startMs);
   return {
     id,
     athlete_id: activity.athlete.id,
     name,
-    start_date,
+    start_date: isoSeconds(activity.startMs),
     private: isPrivate,
     streams_exist_at: streamsFromMs === null ? null : new Date(created).toISOString(),
     ...truthOf(activity),

@@ -1,4 +1,4 @@
-import { type Core } from '../core/index.js';
+import { type Core, type Delivery } from '../core/index.js';
 import { signEvent } from './sign-event.js';
 import { WEBHOOK_ACK_TIMEOUT_MS, WEBHOOK_RETRY_DELAYS_MS } from './strava-facts.js';
 import { type Subscriptions } from './subscriptions.js';
@@ -16,25 +16,25 @@ export class Events {
   constructor(
     private readonly core: Core,
     private readonly subscriptions: Subscriptions,
-  ) {}
+  ) {
+    core.outbox.employ('strava', {
+      headersFor: (delivery) => this.signature(delivery),
+      isAck: (status) => status === 200,
+      ackTimeoutMs: () => WEBHOOK_ACK_TIMEOUT_MS,
+      retryDelaysMs: () => WEBHOOK_RETRY_DELAYS_MS,
+    });
+  }
 
   /** Goes to the app's one subscription; without one nobody hears of it, then or later. */
   publish(event: StravaEvent): void {
     const subscription = this.subscriptions.current;
     if (!subscription) return;
-    this.core.outbox.send({
-      vendor: 'strava',
-      url: subscription.callbackUrl,
-      body: eventBody(event, subscription.id, this.core.clock.nowSeconds()),
-      headersFor: (_attempt, body) => this.signature(body),
-      ackTimeoutMs: WEBHOOK_ACK_TIMEOUT_MS,
-      retryDelaysMs: WEBHOOK_RETRY_DELAYS_MS,
-      isAck: (status) => status === 200,
-    });
+    const body = eventBody(event, subscription.id, this.core.clock.nowSeconds());
+    this.core.outbox.send({ vendor: 'strava', url: subscription.callbackUrl, body });
   }
 
   /** Only where a signing secret is configured; each attempt has a time of its own. */
-  private signature(body: Buffer): Record<string, string> {
+  private signature({ body }: Delivery): Record<string, string> {
     const { signingSecret } = this.core.app('strava');
     if (!signingSecret) return {};
     return { 'x-strava-signature': signEvent(signingSecret, this.core.clock.nowSeconds(), body) };
@@ -42,10 +42,10 @@ export class Events {
 }
 
 /** Ids are bare numbers of any size, which `JSON.stringify` could not write without losing digits. */
-export function eventBody(event: StravaEvent, subscriptionId: number, eventTime: number): Buffer {
+export function eventBody(event: StravaEvent, subscriptionId: number, eventTime: number): string {
   const { aspect, objectId, objectType, ownerId, updates = {} } = event;
-  return Buffer.from(
+  return (
     `{"aspect_type":"${aspect}","event_time":${eventTime},"object_id":${objectId},"object_type":"${objectType}",` +
-      `"owner_id":${ownerId},"subscription_id":${subscriptionId},"updates":${JSON.stringify(updates)}}`,
+    `"owner_id":${ownerId},"subscription_id":${subscriptionId},"updates":${JSON.stringify(updates)}}`
   );
 }

@@ -76,6 +76,25 @@ describe('the limits of the default tier', () => {
   });
 });
 
+describe('what a call costs', () => {
+  it('is one for a list page, a detail, streams and zones alike', async () => {
+    const [{ id }] = (await sim.get('/api/v3/athlete/activities?per_page=200', accessToken)).body;
+    for (const [calls, path] of [`/${id}`, `/${id}/streams?keys=time,latlng`, `/${id}/zones`].entries()) {
+      const answer = await sim.get(`/api/v3/activities${path}`, accessToken);
+      expect(rates(answer)).toMatchObject({
+        usage: `${calls + 2},${calls + 2}`,
+        readUsage: `${calls + 2},${calls + 2}`,
+      });
+    }
+  });
+
+  it('is paid by the application, whoever the athlete is', async () => {
+    const other = await sim.connect();
+    await athlete();
+    expect(rates(await sim.get('/api/v3/athlete', other.accessToken)).readUsage).toBe('2,2');
+  });
+});
+
 describe('the windows', () => {
   it('begin at the natural quarters of the hour', async () => {
     sim.time.advance(QUARTER_MS - 1); // 14:14:59.999

@@ -10,6 +10,7 @@ import { athleteRoutes } from './routes/athlete.routes.js';
 import { streamRoutes } from './routes/streams.routes.js';
 import { subscriptionRoutes } from './routes/subscription.routes.js';
 import { uploadRoutes } from './routes/upload.routes.js';
+import { acceptMultipart } from './multipart.js';
 import { badRequest, notFound, StravaFault } from './strava-fault.js';
 import { STRAVA_BUCKETS } from './strava-facts.js';
 import { Strava } from './strava.js';
@@ -47,6 +48,7 @@ export async function mountStrava(app: FastifyInstance, core: Core): Promise<voi
 
 function speakStrava(app: FastifyInstance, strava: Strava): void {
   openDoor(app, strava.core, stravaDialect(strava));
+  acceptMultipart(app);
   app.setNotFoundHandler(() => {
     throw notFound('Resource');
   });

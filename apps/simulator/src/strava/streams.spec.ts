@@ -46,6 +46,19 @@ describe('GET /activities/{id}/streams', () => {
     expect(body[0]).toMatchObject({ series_type: 'distance', resolution: 'high' });
   });
 
+  it('pays no heed to resolution and series_type as parameters', async () => {
+    const { id } = await upload();
+    const plain = await streams(id, 'keys=time,distance');
+    const asked = await streams(id, 'keys=time,distance&resolution=low&series_type=time');
+    expect(asked.text).toBe(plain.text);
+  });
+
+  it('is a series over time where no distance was recorded', async () => {
+    const { id } = await upload({ sport_type: 'WeightTraining' });
+    const [time] = (await streams(id, 'keys=time')).body as Stream[];
+    expect(time).toMatchObject({ type: 'time', series_type: 'time', resolution: 'high' });
+  });
+
   it('takes the keys from the path as older libraries send them', async () => {
     const { id } = await upload();
     const { body } = await sim.get(`/api/v3/activities/${id}/streams/time,moving`, athlete.accessToken);

@@ -49,6 +49,7 @@ const WorkoutOrder = z.object({
   name: z.string().min(1).max(255).optional(),
   description: z.string().nullable().optional(),
   private: z.boolean().optional(),
+  hide_start_time: z.boolean().optional(),
   /** Unscaled: how long after the upload the streams are there. */
   streams_late_s: Seconds.optional(),
 });
@@ -107,11 +108,17 @@ function optionsOf(
   };
 }
 
-function overridesOf({ name, description, private: isPrivate }: WorkoutOrder): ActivityOptions['overrides'] {
+function overridesOf({
+  name,
+  description,
+  hide_start_time,
+  private: isPrivate,
+}: WorkoutOrder): ActivityOptions['overrides'] {
   return {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...(isPrivate !== undefined && { private: isPrivate }),
+    ...(hide_start_time !== undefined && { hide_start_time }),
   };
 }
 

@@ -4,9 +4,26 @@ import { askToken, CLIENT_ID, connect, newcomer, openSimulator, SECRETS } from '
 
 const RETURN = 'http://127.0.0.1:9/oauth/callback';
 const VENDORS = [
-  { vendor: 'oura', authorize: '/oura/oauth/authorize', scope: 'daily personal', lifeSeconds: 86_400 },
-  { vendor: 'whoop', authorize: '/whoop/oauth/oauth2/auth', scope: 'offline read:sleep', lifeSeconds: 3600 },
+  {
+    vendor: 'oura',
+    authorize: '/oura/oauth/authorize',
+    scope: 'daily personal',
+    lifeSeconds: 86_400,
+    profile: '/oura/v2/usercollection/personal_info',
+  },
+  {
+    vendor: 'whoop',
+    authorize: '/whoop/oauth/oauth2/auth',
+    scope: 'offline read:sleep',
+    lifeSeconds: 3600,
+    profile: '/whoop/v2/user/profile/basic',
+  },
 ] as const;
+
+const ALL_SCOPES = {
+  oura: 'email personal daily heartrate workout tag session spo2',
+  whoop: 'offline read:sleep read:recovery read:cycles read:workout read:profile read:body_measurement',
+} as const;
 
 let sim: Harness;
 
@@ -15,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => sim.close());
 
-describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lifeSeconds }) => {
+describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lifeSeconds, profile }) => {
   function query(changes: Record<string, string> = {}) {
     const fields = {
       client_id: CLIENT_ID,
@@ -109,6 +126,24 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     });
     expect(status).toBe(401);
     expect(body.error).toBe('invalid_client');
+    const basic = {
+      authorization: `Basic ${Buffer.from(`${CLIENT_ID}:${SECRETS[vendor]}`).toString('base64')}`,
+    };
+    const tokenPath = authorize.replace('authorize', 'token').replace('auth2/auth', 'auth2/token');
+    expect((await sim.form(tokenPath, { grant_type: 'authorization_code', code }, basic)).status).toBe(401);
+  });
+
+  it('knows its documented scopes', async () => {
+    const { id } = await newcomer(sim, vendor);
+    expect((await redirected({ athlete_id: id, scope: ALL_SCOPES[vendor] })).scope).toBe(ALL_SCOPES[vendor]);
+  });
+
+  it('may keep the refresh token, for rotation is assumed only', async () => {
+    await sim.json('PUT', `/${vendor}/__sim/habits`, { refresh_rotates: false });
+    const { refreshToken } = await connect(sim, vendor);
+    const fields = { grant_type: 'refresh_token', refresh_token: refreshToken };
+    expect((await askToken(sim, vendor, fields)).body.refresh_token).toBe(refreshToken);
+    expect((await askToken(sim, vendor, fields)).status).toBe(200);
   });
 
   it('a refresh rotates the refresh token; the old one dies at once', async () => {
@@ -142,6 +177,15 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     expect((await redirected({ athlete_id: 'new' })).code).toEqual(expect.any(String));
   });
 
+  it('an access token lives as long as known: a day at Oura, an hour at WHOOP', async () => {
+    const { accessToken } = await connect(sim, vendor);
+    const read = async () => (await sim.get(profile, accessToken)).status;
+    sim.time.advance(lifeSeconds * 1000 - 1);
+    expect(await read()).toBe(200);
+    sim.time.advance(1);
+    expect(await read()).toBe(401);
+  });
+
   it('the lifetime obeys TIME_SCALE', async () => {
     await sim.close();
     sim = await openSimulator(60);
@@ -160,6 +204,32 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
 });
 
 describe('WHOOP authorisation', () => {
+  it('is refreshed with scope=offline in the form', async () => {
+    const { refreshToken } = await connect(sim, 'whoop', { scopes: ['offline', 'read:sleep'] });
+    const { status, body } = await askToken(sim, 'whoop', {
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+      scope: 'offline',
+    });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      access_token: expect.any(String),
+      refresh_token: expect.any(String),
+      expires_in: 3600,
+      token_type: 'bearer',
+      scope: 'offline read:sleep',
+    });
+  });
+
+  it('may give tokens another life, for none is published', async () => {
+    await sim.json('PUT', '/whoop/__sim/habits', { access_token_seconds: 60 });
+    const { accessToken } = await connect(sim, 'whoop');
+    const profile = () => sim.get('/whoop/v2/user/profile/basic', accessToken);
+    expect((await profile()).status).toBe(200);
+    sim.time.advance(60_000);
+    expect((await profile()).status).toBe(401);
+  });
+
   it('without the offline scope there is no refresh token', async () => {
     const { code } = await newcomer(sim, 'whoop', { scopes: ['read:sleep'] });
     const { body } = await askToken(sim, 'whoop', { grant_type: 'authorization_code', code });

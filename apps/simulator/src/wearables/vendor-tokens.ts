@@ -1,9 +1,21 @@
-import { type Core, TokenStore, type Vendor } from '../core/index.js';
+import { type Core, type TokenPolicy, TokenStore, type Vendor } from '../core/index.js';
 
-/** Single-use refresh tokens, as both Oura and WHOOP have them; the core's grace, if any, lets an old one live on. */
-export function rotatingTokens(core: Core, vendor: Vendor, lifetimeSeconds: number): TokenStore {
-  const graceSeconds = core.options.refreshGraceSeconds ?? 0;
-  const tokens = new TokenStore(core.clock, { lifetimeSeconds, rotates: true, graceSeconds });
+/** Both vendors are taken to rotate; the core's grace, if any, lets an old refresh token live on. */
+export function vendorTokens(
+  core: Core,
+  vendor: Vendor,
+  habits: () => Pick<TokenPolicy, 'lifetimeSeconds' | 'rotates'>,
+): TokenStore {
+  const policy: TokenPolicy = {
+    graceSeconds: core.options.refreshGraceSeconds ?? 0,
+    get lifetimeSeconds() {
+      return habits().lifetimeSeconds;
+    },
+    get rotates() {
+      return habits().rotates;
+    },
+  };
+  const tokens = new TokenStore(core.clock, policy);
   core.world.onReset(() => tokens.reset());
   core.memory.keep(`${vendor} tokens`, tokens);
   return tokens;

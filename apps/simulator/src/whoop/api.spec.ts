@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Connected, type Harness } from '../simulator.harness.js';
+import { timezoneOffset } from './sleep-document.js';
 import { connect, openSimulator } from '../wearables/wearable.harness.js';
 
 const BASE = '/whoop/v2';
@@ -68,6 +69,29 @@ describe('WHOOP sleep documents', () => {
     });
   });
 
+  it("have every field of the vendor's example, the stages and needs whole milliseconds", async () => {
+    const sleep = await sleepOf({ score: 97 });
+    expect(Object.keys(sleep)).toEqual(
+      'id cycle_id user_id created_at updated_at start end timezone_offset nap score_state score'.split(' '),
+    );
+    expect(Object.keys(sleep.score.stage_summary).sort()).toEqual([
+      'disturbance_count',
+      'sleep_cycle_count',
+      'total_awake_time_milli',
+      'total_in_bed_time_milli',
+      'total_light_sleep_time_milli',
+      'total_no_data_time_milli',
+      'total_rem_sleep_time_milli',
+      'total_slow_wave_sleep_time_milli',
+    ]);
+    const numbers = Object.values({ ...sleep.score.stage_summary, ...sleep.score.sleep_needed });
+    expect(numbers.every((number) => Number.isInteger(number))).toBe(true);
+  });
+
+  it('write timezone_offset as ±hh:mm, and as Z in UTC', () => {
+    expect([120, -330, 0].map(timezoneOffset)).toEqual(['+02:00', '-05:30', 'Z']);
+  });
+
   it('may lack the percentages and respiratory_rate inside score', async () => {
     const { score } = await sleepOf({ sparse: true });
     expect(Object.keys(score).sort()).toEqual(['sleep_needed', 'stage_summary']);
@@ -108,6 +132,11 @@ describe('WHOOP lists', () => {
     }
     expect(new Set(seen).size).toBe(60);
     expect(seen).toEqual([...seen].sort().reverse());
+  });
+
+  it('give ten records unless told otherwise', async () => {
+    const sleeper = await connect(sim, 'whoop', { nights: 12 });
+    expect((await get('/activity/sleep', sleeper.accessToken)).body.records).toHaveLength(10);
   });
 
   it.each(['26', '0', 'many'])('refuse the limit %s, for 25 is the most', async (limit) => {
@@ -154,6 +183,22 @@ describe('WHOOP refusals', () => {
     expect((await get(path, trusted.accessToken)).status).toBe(200);
   });
 
+  it('too many and broken are 429 and 500, in plain words', async () => {
+    await sim.sim('/faults', { vendor: 'whoop', endpoint: 'sleep', kind: 'http_429', count: 1 });
+    await sim.sim('/faults', { vendor: 'whoop', endpoint: 'sleep', kind: 'http_500', count: 1 });
+    const answers = [await get('/activity/sleep'), await get('/activity/sleep')];
+    expect(answers.map(({ status }) => status)).toEqual([429, 500]);
+    for (const { headers, text } of answers) {
+      expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      expect(text).toMatch(/^[A-Z][a-z ]+$/);
+    }
+  });
+
+  it('an address that is none, or cannot be read, is no resource', async () => {
+    expect(await get('/activity/sleep/%zz')).toMatchObject({ status: 400 });
+    expect(await get('/webhooks')).toMatchObject({ status: 404, text: 'No resource found' });
+  });
+
   it('the profile names the user', async () => {
     expect((await get('/user/profile/basic')).body).toEqual({
       user_id: Number(athlete.id),
@@ -161,6 +206,19 @@ describe('WHOOP refusals', () => {
       first_name: expect.any(String),
       last_name: expect.any(String),
     });
+  });
+});
+
+describe('the judge', () => {
+  it('counts a second fetch of a WHOOP sleep as a duplicate, of a revised one not', async () => {
+    const { id } = await record();
+    const duplicates = async () => (await sim.stats()).whoop.duplicate_requests as number;
+    await get(`/activity/sleep/${id}`);
+    await sim.json('PATCH', `/__sim/sleep/${id}`, { score: 70 });
+    await get(`/activity/sleep/${id}`);
+    expect(await duplicates()).toBe(0);
+    await get(`/activity/sleep/${id}`);
+    expect(await duplicates()).toBe(1);
   });
 });
 

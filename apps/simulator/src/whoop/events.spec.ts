@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Connected, type Harness, until } from '../simulator.harness.js';
 import { Attempts, Callback, connect, openSimulator, SECRETS } from '../wearables/wearable.harness.js';
-import { RETRY_DELAYS_SECONDS } from './whoop-facts.js';
+import { AS_NEW } from './whoop-habits.js';
 
 let sim: Harness;
 let callback: Callback;
@@ -159,7 +159,7 @@ describe('WHOOP delivery', () => {
     callback.react = () => ({ status });
     const attempts = new Attempts(sim.time);
     await record({ nap: true });
-    for (const [retry, seconds] of RETRY_DELAYS_SECONDS.entries()) {
+    for (const [retry, seconds] of AS_NEW.retry_delays_seconds.entries()) {
       await attempts.failed(retry + 1);
       sim.time.advance(seconds * 1000);
     }
@@ -183,6 +183,63 @@ describe('WHOOP delivery', () => {
     expect(second!.text).toBe(first!.text);
     expect(second!.headers['x-whoop-signature']).not.toBe(first!.headers['x-whoop-signature']);
     await until(() => webhooks().acked === 1);
+  });
+
+  it.each([200, 202, 204])('is done with any 2xx (%i)', async (status) => {
+    callback.react = () => ({ status });
+    await record({ nap: true });
+    await until(() => webhooks().acked === 1);
+    expect(sim.time.pendingTimers).toBe(0);
+  });
+
+  it('may lose, double and swap events when a fault says so', async () => {
+    const fault = (kind: string) =>
+      sim.sim('/faults', { vendor: 'whoop', endpoint: 'webhooks', kind, count: 1 });
+    await fault('drop');
+    await record({ nap: true });
+    expect(webhooks()).toMatchObject({ dropped: 1, sent: 0 });
+    await fault('double');
+    await record({ nap: true });
+    const [one, two] = await callback.hears(2);
+    expect(one!.text).toBe(two!.text);
+    await fault('reorder');
+    await record({ nap: false });
+    expect(bodiesOf((await callback.hears(4)).slice(2)).map(({ type }) => type)).toEqual([
+      'recovery.updated',
+      'sleep.updated',
+    ]);
+  });
+
+  it('may have other delays, another time-out and a fresh trace_id on a retry, for none is published', async () => {
+    const habits = { retry_delays_seconds: [1], delivery_timeout_ms: 500, retry_trace_id: 'fresh' };
+    await sim.json('PUT', '/whoop/__sim/habits', habits);
+    callback.react = () => undefined;
+    const attempts = new Attempts(sim.time);
+    await record({ nap: true });
+    await callback.hears(1);
+    sim.time.advance(500);
+    await attempts.failed(1);
+    sim.time.advance(1000);
+    const [first, second] = await callback.hears(2);
+    const traces = bodiesOf([first!, second!]).map(({ trace_id }) => trace_id);
+    expect(new Set(traces).size).toBe(2);
+    expect(second!.headers['x-whoop-signature']).toBe(
+      createHmac('sha256', SECRETS.whoop)
+        .update((second!.headers['x-whoop-signature-timestamp'] as string) + second!.text)
+        .digest('base64'),
+    );
+    sim.time.advance(500);
+    await until(() => webhooks().failed === 1);
+  });
+
+  it.each([
+    [{ retry_trace_id: 'none' }, 'retry_trace_id'],
+    [{ delivery_timeout_ms: 0 }, 'delivery_timeout_ms'],
+    [{ access_token_seconds: 0.5 }, 'access_token_seconds'],
+  ])('refuses the habit %j naming the field', async (habit, field) => {
+    const { status, body } = await sim.json('PUT', '/whoop/__sim/habits', habit);
+    expect(status).toBe(400);
+    expect(body.details[0]).toMatch(new RegExp(`^${field}: `));
   });
 
   it('the hour is divided by TIME_SCALE', async () => {

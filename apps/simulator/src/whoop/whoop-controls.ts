@@ -11,6 +11,8 @@ const UserId = z.object({ athlete_id: z.string().regex(/^[1-9]\d{0,14}$/, 'expec
 
 export function whoopControls(whoop: Whoop): VendorControls {
   return {
+    scopes: SCOPES,
+
     createAthlete({ count, athleteId, seed, scopes = SCOPES }) {
       if (athleteId !== undefined) UserId.parse({ athlete_id: athleteId });
       const { id } = whoop.addAthlete({ nights: count, id: athleteId, seed });

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type Core, type Part } from '../core/index.js';
+import { type Core, type Delivery, type Part } from '../core/index.js';
 import { type ClientApp } from '../wearables/client-app.js';
+import { type Habits } from '../wearables/habits.js';
 import { signWhoopEvent } from './sign-event.js';
-import { DELIVERY_TIMEOUT_MS, RETRY_DELAYS_SECONDS } from './whoop-facts.js';
+import { type WhoopHabits } from './whoop-habits.js';
 
 export type EventType = 'sleep.updated' | 'sleep.deleted' | 'recovery.updated' | 'recovery.deleted';
 
@@ -13,7 +14,16 @@ export class WhoopEvents implements Part<string | null> {
   constructor(
     private readonly core: Core,
     private readonly client: ClientApp,
-  ) {}
+    private readonly habits: Habits<typeof WhoopHabits>,
+  ) {
+    core.outbox.employ('whoop', {
+      headersFor: (delivery) => this.signedHeaders(delivery),
+      bodyFor: (delivery, attempt) => this.bodyFor(delivery, attempt),
+      isAck: (status) => status >= 200 && status < 300,
+      ackTimeoutMs: () => habits.now.delivery_timeout_ms,
+      retryDelaysMs: () => habits.now.retry_delays_seconds.map((seconds) => seconds * 1000),
+    });
+  }
 
   save(): string | null {
     return this.url ?? null;
@@ -23,25 +33,22 @@ export class WhoopEvents implements Part<string | null> {
     this.url = url ?? undefined;
   }
 
-  /** `sleepId` also for `recovery.*`, which have no id of their own. A retry keeps the trace id and is signed anew. */
+  /** `sleepId` also for `recovery.*`, which have no id of their own. A retry is signed anew. */
   publish(athleteId: string, sleepId: string, type: EventType): void {
     if (this.url === undefined) return;
     const event = { user_id: Number(athleteId), id: sleepId, type, trace_id: randomUUID() };
-    this.core.outbox.send({
-      vendor: 'whoop',
-      url: this.url,
-      body: Buffer.from(JSON.stringify(event)),
-      headersFor: (_attempt, body) => this.signedHeaders(body),
-      ackTimeoutMs: DELIVERY_TIMEOUT_MS,
-      retryDelaysMs: RETRY_DELAYS_SECONDS.map((seconds) => seconds * 1000),
-      isAck: (status) => status >= 200 && status < 300,
-    });
+    this.core.outbox.send({ vendor: 'whoop', url: this.url, body: JSON.stringify(event) });
   }
 
-  private signedHeaders(body: Buffer): Record<string, string> {
+  private bodyFor({ body }: Delivery, attempt: number): string {
+    if (attempt === 1 || this.habits.now.retry_trace_id === 'same') return body;
+    return JSON.stringify({ ...(JSON.parse(body) as object), trace_id: randomUUID() });
+  }
+
+  private signedHeaders({ body }: Delivery): Record<string, string> {
     const timestampMs = String(Math.floor(this.core.clock.nowMs()));
     return {
-      'x-whoop-signature': signWhoopEvent(this.client.secret, timestampMs, body.toString()),
+      'x-whoop-signature': signWhoopEvent(this.client.secret, timestampMs, body),
       'x-whoop-signature-timestamp': timestampMs,
     };
   }

@@ -13,18 +13,10 @@ export const SCOPES = [
 /** Without it the token answer has no refresh token. */
 export const OFFLINE_SCOPE = 'offline';
 
-export const ACCESS_TOKEN_SECONDS = 3600;
-
 export const RATE_LIMITS = [
   { name: 'minute', seconds: 60, limit: 100 },
   { name: 'day', seconds: 86_400, limit: 10_000 },
 ] as const;
-
-/** A network time-out: never scaled. WHOOP publishes none. */
-export const DELIVERY_TIMEOUT_MS = 10_000;
-
-/** Five retries, an hour in all; WHOOP does not publish the spacing. */
-export const RETRY_DELAYS_SECONDS = [60, 180, 420, 960, 1980] as const;
 
 export const LIST_DEFAULT = 10;
 export const LIST_MAXIMUM = 25;

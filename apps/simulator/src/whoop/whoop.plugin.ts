@@ -1,5 +1,6 @@
 import { type FastifyError, type FastifyInstance } from 'fastify';
 import { type Core, openDoor } from '../core/index.js';
+import { habitsRoutes } from '../wearables/habits.js';
 import { whoopOAuth } from './oauth.js';
 import { sleepRoutes } from './sleep.routes.js';
 import { userRoutes } from './user.routes.js';
@@ -26,6 +27,7 @@ export async function mountWhoop(app: FastifyInstance, core: Core): Promise<void
       whoopOAuth(api, whoop);
       sleepRoutes(api, whoop);
       userRoutes(api, whoop);
+      habitsRoutes(api, whoop.habits);
       done();
     },
     { prefix: '/whoop' },

@@ -1,11 +1,13 @@
 import { type Athlete, type Core, type TokenStore } from '../core/index.js';
 import { ClientApp } from '../wearables/client-app.js';
+import { Habits } from '../wearables/habits.js';
 import { planNight, reviseNight } from '../wearables/plan-night.js';
 import { Sleepers } from '../wearables/sleepers.js';
 import { type SleepOrder } from '../wearables/sleep-order.js';
-import { rotatingTokens } from '../wearables/vendor-tokens.js';
+import { vendorTokens } from '../wearables/vendor-tokens.js';
 import { type EventType, WhoopEvents } from './whoop-events.js';
-import { ACCESS_TOKEN_SECONDS, SCORED_AFTER_WAKING_MS } from './whoop-facts.js';
+import { SCORED_AFTER_WAKING_MS } from './whoop-facts.js';
+import { AS_NEW, WhoopHabits } from './whoop-habits.js';
 import { type SavedJournal, WhoopJournal } from './whoop-journal.js';
 import { type ScoreState, type WhoopSleep } from './whoop-sleep.js';
 
@@ -24,6 +26,7 @@ interface SavedSleep {
 /** WHOOP's memory, and what happens to it: every change that an app is told of goes through here. */
 export class Whoop {
   readonly client: ClientApp;
+  readonly habits: Habits<typeof WhoopHabits>;
   readonly tokens: TokenStore;
   readonly sleepers: Sleepers;
   readonly journal: WhoopJournal;
@@ -32,11 +35,15 @@ export class Whoop {
 
   constructor(readonly core: Core) {
     this.client = new ClientApp(core, 'whoop');
-    this.tokens = rotatingTokens(core, 'whoop', ACCESS_TOKEN_SECONDS);
+    this.habits = new Habits(core, 'whoop', WhoopHabits, AS_NEW);
+    this.tokens = vendorTokens(core, 'whoop', () => ({
+      lifetimeSeconds: this.habits.now.access_token_seconds,
+      rotates: this.habits.now.refresh_rotates,
+    }));
     this.sleepers = new Sleepers(core, 'whoop');
     this.journal = new WhoopJournal(() => core.clock.nowMs());
     // The URL belongs to the app, so a reset of the world leaves it alone.
-    this.events = new WhoopEvents(core, this.client);
+    this.events = new WhoopEvents(core, this.client, this.habits);
     core.world.onReset(() => {
       this.journal.clear();
       this.stop();

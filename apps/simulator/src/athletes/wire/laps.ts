@@ -1,7 +1,7 @@
 import { type Activity } from '../activity.js';
 import { hasChannel } from '../channels.js';
 import { heightAlong } from '../course.js';
-import { localIso } from '../local-time.js';
+import { localIso, shownStartMs } from '../local-time.js';
 import { ceil, max, min } from '../maths.js';
 import { mix } from '../random.js';
 import { round } from '../rounding.js';
@@ -80,7 +80,7 @@ function lapBetween(facts: Facts, from: Mark, to: Mark, number: number): Lap {
     athlete: { id: activity.athlete.id, resource_state: 1 },
     elapsed_time: to.elapsedS - from.elapsedS,
     moving_time: movingS,
-    start_date: isoSeconds(activity.startMs + from.elapsedS * 1000),
+    start_date: isoSeconds(shownStartMs(activity) + from.elapsedS * 1000),
     start_date_local: localIso(activity, from.elapsedS),
     distance: round(metres, 2),
     average_speed: round(speed, 3),

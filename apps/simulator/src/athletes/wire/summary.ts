@@ -2,7 +2,7 @@ import { type Activity } from '../activity.js';
 import { hasChannel } from '../channels.js';
 import { METRES_PER_DEGREE } from '../athlete-profile.js';
 import { type Course, climbingOf, latitudeOf, longitudeOf, metresPerDegreeEast } from '../course.js';
-import { localIso, utcOffsetS } from '../local-time.js';
+import { localIso, shownStartMs, utcOffsetS } from '../local-time.js';
 import { floor } from '../maths.js';
 import { photoCountOf } from '../photo-count.js';
 import { encodePolyline } from '../polyline.js';
@@ -41,7 +41,7 @@ export function summaryFrom({ activity, plan, totals, course }: Facts): SummaryA
     workout_type: workoutTypeOf(activity),
     device_name: manual ? undefined : athlete.deviceName,
     id: activity.id,
-    start_date: isoSeconds(activity.startMs),
+    start_date: isoSeconds(shownStartMs(activity)),
     start_date_local: localIso(activity),
     timezone: stravaTimeZone(place.timeZone, activity.startMs),
     utc_offset: utcOffsetS(activity),
@@ -83,7 +83,7 @@ export function summaryFrom({ activity, plan, totals, course }: Facts): SummaryA
     elev_low: climbing ? round(climbing.lowestM, 1) : undefined,
     upload_id: uploadId,
     upload_id_str: uploadId ?? undefined,
-    external_id: manual ? null : `garmin_ping_${activity.seed}_${activity.startMs / 1000}`,
+    external_id: manual ? null : `garmin_ping_${activity.seed}_${shownStartMs(activity) / 1000}`,
     from_accepted_tag: false,
     pr_count: tally(activity, 'records', 2),
     has_kudoed: false,

@@ -19,6 +19,13 @@ async function code(athlete: Record<string, unknown> = {}): Promise<{ id: string
   };
 }
 
+/** What `curl -F` sends. */
+function multipart(fields: Record<string, string>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  return form;
+}
+
 function redirectOf(headers: Headers): URL {
   return new URL(headers.get('location') ?? '');
 }
@@ -45,6 +52,15 @@ describe('the authorize page', () => {
     expect(back.searchParams.get('scope')).toBe('read,activity:read_all,activity:write');
     const token = await sim.exchange(back.searchParams.get('code') ?? '');
     expect(token.body.athlete.id).toBe(Number(id));
+  });
+
+  it('knows the seven scopes, and approval_prompt=force', async () => {
+    const { id } = await code();
+    const scopes =
+      'read,read_all,profile:read_all,profile:write,activity:read,activity:read_all,activity:write';
+    const asked = AUTHORIZE.replace(/scope=.*/, `scope=${scopes}`).replace('=auto', '=force');
+    const { headers } = await sim.get(`${asked}&athlete_id=${id}`);
+    expect(redirectOf(headers).searchParams.get('scope')).toBe(scopes);
   });
 
   it('returns only the scopes that were left ticked, and the token is worth no more', async () => {
@@ -87,6 +103,8 @@ describe('the authorize page', () => {
     ['client_id', 'client_id=4711', 'client_id='],
     ['redirect_uri', '&redirect_uri=http%3A%2F%2F', '&redirect_uri='],
     ['scope', 'scope=read', 'scope=view_private'],
+    ['response_type', 'response_type=code', 'response_type=token'],
+    ['approval_prompt', 'approval_prompt=auto', 'approval_prompt=maybe'],
   ])('answers a wrong %s with 400 and a Fault naming it', async (field, right, wrong) => {
     const { status, body } = await sim.get(AUTHORIZE.replace(right, wrong));
     expect(status).toBe(400);
@@ -95,7 +113,7 @@ describe('the authorize page', () => {
 });
 
 describe('the token endpoint', () => {
-  it.each(['form', 'query', 'json'])('takes credentials as %s', async (how) => {
+  it.each(['form', 'query', 'json', 'multipart'])('takes credentials as %s', async (how) => {
     const fields = {
       client_id: '1',
       client_secret: 's',
@@ -107,13 +125,22 @@ describe('the token endpoint', () => {
         ? await sim.form('/oauth/token', fields)
         : how === 'query'
           ? await sim.call('POST', `/api/v3/oauth/token?${String(new URLSearchParams(fields))}`)
-          : await sim.json('POST', '/oauth/token', fields);
+          : how === 'multipart'
+            ? await sim.call('POST', '/oauth/token', { body: multipart(fields) })
+            : await sim.json('POST', '/oauth/token', fields);
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({
       token_type: 'Bearer',
       expires_in: 21600,
       athlete: { resource_state: 2 },
     });
+  });
+
+  it('answers token_type, expires_at, expires_in, both tokens and, to an exchange only, the athlete', async () => {
+    const { body } = await sim.exchange((await code()).code);
+    const fields = ['access_token', 'expires_at', 'expires_in', 'refresh_token', 'token_type'];
+    expect(Object.keys(body).sort()).toEqual([...fields, 'athlete'].sort());
+    expect(Object.keys((await sim.refresh(body.refresh_token)).body).sort()).toEqual(fields);
   });
 
   it('lets a code be used once only', async () => {
@@ -213,6 +240,13 @@ describe('an ended connection', () => {
       expect((await sim.refresh(connected.refreshToken)).status).toBe(400);
     },
   );
+
+  it('is revoked already for an unknown token, while a missing one is 400', async () => {
+    expect((await sim.form('/oauth/revoke', { token: 'nobody' }, basic)).status).toBe(200);
+    const { status, body } = await sim.form('/oauth/revoke', {}, basic);
+    expect(status).toBe(400);
+    expect(body.errors[0]).toMatchObject({ field: 'token', code: 'required' });
+  });
 
   it('is not ended without HTTP Basic credentials', async () => {
     const { accessToken } = await sim.connect();
