@@ -12,10 +12,23 @@ export interface LedgerEntry {
 export interface Counts {
   readonly window: number;
   readonly day: number;
+  /** The vendor has answered 429 in this window. */
+  readonly isRateLimited: boolean;
+}
+
+export interface Traffic {
+  readonly calls: number;
+  /** Of those, answered 429. */
+  readonly rateLimited: number;
 }
 
 const recordCall = loadSql(import.meta.url, './sql/record-call.sql');
 const countCalls = loadSql(import.meta.url, './sql/count-calls.sql');
+const countTraffic = loadSql(import.meta.url, './sql/count-traffic.sql');
+const purgeCalls = loadSql(import.meta.url, './sql/purge-calls.sql');
+
+// A statement this long is over in some ten milliseconds and holds nobody up.
+const PURGED_AT_ONCE = 5_000;
 
 /** What was sent, in Postgres: written before the call, so that a counter rebuilt from it misses nothing. */
 export class Ledger {
@@ -48,8 +61,36 @@ export class Ledger {
   }
 
   async counts(windowId: number, dayId: number, sql: Sql = this.database): Promise<Counts> {
-    const { rows } = await sql.query<{ in_window: number; in_day: number }>(countCalls, [windowId, dayId]);
-    return { window: rows[0]?.in_window ?? 0, day: rows[0]?.in_day ?? 0 };
+    const { rows } = await sql.query<{ in_window: number; in_day: number; is_rate_limited: boolean }>(
+      countCalls,
+      [windowId, dayId],
+    );
+    const [row] = rows;
+    if (!row) throw new Error('count-calls.sql answers one row');
+    return { window: row.in_window, day: row.in_day, isRateLimited: row.is_rate_limited };
+  }
+
+  /** The calls of the last so many milliseconds, by the database's clock. */
+  async traffic(lastMs: number): Promise<Record<CallClass, Traffic>> {
+    const { rows } = await this.database.query<{ class: CallClass; calls: number; rate_limited: number }>(
+      countTraffic,
+      [lastMs / 1_000],
+    );
+    const of = (name: CallClass): Traffic => {
+      const row = rows.find((one) => one.class === name);
+      return { calls: row?.calls ?? 0, rateLimited: row?.rate_limited ?? 0 };
+    };
+    return { live: of('live'), import: of('import'), backfill: of('backfill') };
+  }
+
+  /** Deletes what is older, batch by batch; answers how many calls that were. */
+  async purge(olderThanMs: number): Promise<number> {
+    let purged = 0;
+    for (;;) {
+      const { count } = await this.database.query(purgeCalls, [olderThanMs / 1_000, PURGED_AT_ONCE]);
+      purged += count;
+      if (count < PURGED_AT_ONCE) return purged;
+    }
   }
 
   /** Runs `work` while nobody can record a call; answers what the epoch was when it began. */

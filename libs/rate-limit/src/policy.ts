@@ -76,7 +76,7 @@ export const strava: VendorPolicy = {
   slots: 4,
 };
 
-/** How many of a window's calls this class may make; `acquire.lua` computes the same. */
+/** How many of a window's calls this class may make, while the reserve is kept. */
 export function ceiling(limit: number, { percent, atMost, withItself }: Reserve): number {
   return limit - Math.min(atMost, Math.ceil((limit * percent) / 100)) + (withItself ? 1 : 0);
 }

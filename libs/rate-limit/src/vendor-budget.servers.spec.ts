@@ -1,81 +1,33 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Redis } from 'ioredis';
-import { createLogger, timeScale } from '#platform';
+import { timeScale } from '#platform';
 import { eventually } from '../../../test/harness/eventually.js';
 import { Proxy } from '../../../test/harness/proxy.js';
 import { required } from '../../../test/harness/servers.js';
-import { openTestDatabase, type OpenDatabase } from '../../../test/harness/test-database.js';
-import { budgetConnection } from './budget-connection.js';
+import { type Permit } from './acquisition.js';
+import {
+  atOnce,
+  call,
+  CLASSES,
+  eternal,
+  forget,
+  granted,
+  logger,
+  type Setting,
+  type TestWorker,
+  Workers,
+} from './budget.harness.js';
 import { Ledger } from './ledger.js';
 import { type CallClass, ceiling, strava, type VendorPolicy } from './policy.js';
-import { type Acquisition, type Call, type Permit, VendorBudget } from './vendor-budget.js';
+import { VendorBudget } from './vendor-budget.js';
 import { windowAt } from './windows.js';
 
-const logger = createLogger({ level: 'silent', process: 'test' });
-const CLASSES: readonly CallClass[] = ['live', 'import', 'backfill'];
-
-// Windows that began in 1970 and end in a thousand years: what is asserted of them cannot be upset by a boundary.
-const ETERNITY_SECONDS = 40_000_000_000;
-
-function eternal(limits: Record<'15min' | 'day', number>): VendorPolicy {
-  const counters = strava.counters.map((counter) => ({
-    ...counter,
-    seconds: ETERNITY_SECONDS,
-    limit: limits[counter.window as '15min' | 'day'],
-    releasedForLastSeconds: 0,
-  }));
-  return { ...strava, counters };
-}
-
 describe('the budget', () => {
-  let open: OpenDatabase;
-  const connections: Redis[] = [];
-  beforeAll(async () => (open = await openTestDatabase()));
-  afterAll(async () => {
-    for (const redis of connections) redis.disconnect();
-    await open.close();
-  });
-
-  interface Setting {
-    readonly policy?: VendorPolicy;
-    readonly scale?: number;
-    readonly url?: string;
-    readonly prefix?: string;
-  }
-
-  async function freshLedger(): Promise<void> {
-    await open.database.query('truncate strava_api_requests');
-  }
-
-  async function worker({ policy = eternal({ '15min': 100, day: 1_000 }), scale = 1, url, prefix }: Setting) {
-    const keyPrefix = prefix ?? `t:${randomUUID()}:`;
-    const redis = budgetConnection({ url: url ?? required('REDIS_URL'), keyPrefix }, logger);
-    // A busy machine is not what is tested here.
-    redis.options.commandTimeout = 30_000;
-    connections.push(redis);
-    await eventually('the connection', () => redis.status === 'ready');
-    const budget = new VendorBudget(
-      policy,
-      redis,
-      new Ledger(open.database, 'strava'),
-      timeScale(scale),
-      logger,
-    );
-    return { budget, redis, prefix: keyPrefix };
-  }
-
-  const call = (callClass: CallClass, more: Partial<Call> = {}): Call => ({
-    class: callClass,
-    endpoint: 'activity',
-    userId: null,
-    ...more,
-  });
-  const granted = (answers: readonly Acquisition[]) =>
-    answers.flatMap((answer) => (answer.kind === 'granted' ? [answer.permit] : []));
-  const atOnce = (count: number, ask: (n: number) => Promise<Acquisition>) =>
-    Promise.all(Array.from({ length: count }, (_, n) => ask(n)));
+  let workers: Workers;
+  beforeAll(async () => (workers = await Workers.begin()));
+  afterAll(() => workers.end());
+  const worker = (setting: Setting) => workers.start(setting);
+  const freshLedger = () => workers.freshLedger();
 
   it('gives each class exactly what it may have, whoever asks and however many at once', async () => {
     await freshLedger();
@@ -103,11 +55,11 @@ describe('the budget', () => {
     const { budget } = await worker({});
     const [permit] = granted([await budget.acquire(call('import', { endpoint: 'streams' }))]);
     const row = 'select endpoint, class, status from strava_api_requests';
-    expect((await open.database.query(row)).rows).toEqual([
+    expect((await workers.database.query(row)).rows).toEqual([
       { endpoint: 'streams', class: 'import', status: null },
     ]);
     await budget.settle(permit as Permit, 200, []);
-    expect((await open.database.query(row)).rows).toEqual([
+    expect((await workers.database.query(row)).rows).toEqual([
       { endpoint: 'streams', class: 'import', status: 200 },
     ]);
   });
@@ -131,7 +83,7 @@ describe('the budget', () => {
     expect(granted([await budget.acquire(call('live'))])).toHaveLength(0);
     await budget.giveBack(permit as Permit);
     expect(granted([await budget.acquire(call('live'))])).toHaveLength(1);
-    expect((await open.database.query('select from strava_api_requests')).count).toBe(1);
+    expect((await workers.database.query('select from strava_api_requests')).count).toBe(1);
   });
 
   it('holds at most four slots, and frees one on every way out', async () => {
@@ -166,7 +118,7 @@ describe('the budget', () => {
     const early = await one.budget.decide(call('live'));
     await forget(one.redis, one.prefix);
     expect(granted(await atOnce(20, () => two.budget.acquire(call('live'))))).toHaveLength(9);
-    const ledger = new Ledger(open.database, 'strava');
+    const ledger = new Ledger(workers.database, 'strava');
     const { state } = early as { state: string };
     const late = { userId: null, endpoint: 'late', class: 'live' as const, windowId: 0, dayId: 0 };
     expect(await ledger.record(late, Number(state.split(':')[0]))).toBeUndefined();
@@ -205,7 +157,7 @@ describe('the budget', () => {
     const failing = new VendorBudget(
       eternal({ '15min': 5, day: 100 }),
       redis,
-      Object.assign(Object.create(Ledger.prototype) as Ledger, new Ledger(open.database, 'strava'), {
+      Object.assign(Object.create(Ledger.prototype) as Ledger, new Ledger(workers.database, 'strava'), {
         record: () => Promise.reject(new Error('connection terminated')),
       }),
       timeScale(1),
@@ -219,15 +171,18 @@ describe('the budget', () => {
   it('agrees with a model, whatever happens in whatever order', async () => {
     const policy = eternal({ '15min': 12, day: 30 });
     const by = fc.nat(1);
+    const aClass = fc.constantFrom(...CLASSES);
     const event = fc.oneof(
-      { weight: 8, arbitrary: fc.tuple(fc.constant('acquire' as const), by, fc.constantFrom(...CLASSES)) },
-      { weight: 2, arbitrary: fc.tuple(fc.constant('give back' as const), by, fc.constant(0)) },
-      { weight: 2, arbitrary: fc.tuple(fc.constant('count more' as const), by, fc.nat(3)) },
+      { weight: 16, arbitrary: fc.tuple(fc.constant('acquire' as const), by, aClass) },
+      { weight: 4, arbitrary: fc.tuple(fc.constant('acquire together' as const), fc.nat(9), aClass) },
+      { weight: 4, arbitrary: fc.tuple(fc.constant('give back' as const), by, fc.constant(0)) },
+      { weight: 4, arbitrary: fc.tuple(fc.constant('count more' as const), by, fc.nat(3)) },
       {
-        weight: 1,
+        weight: 2,
         arbitrary: fc.tuple(fc.constant('change limit' as const), by, fc.integer({ min: 5, max: 40 })),
       },
-      { weight: 1, arbitrary: fc.tuple(fc.constant('forget' as const), by, fc.constant(0)) },
+      { weight: 2, arbitrary: fc.tuple(fc.constant('forget' as const), by, fc.constant(0)) },
+      { weight: 1, arbitrary: fc.tuple(fc.constant('429' as const), by, fc.constantFrom('bare', 'lies')) },
     );
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 60 }), async (events) => {
@@ -237,12 +192,18 @@ describe('the budget', () => {
         const model = new Model(policy);
         const permits: Permit[] = [];
         for (const [kind, index, value] of events) {
-          const { budget, redis, prefix } = workers[index] as typeof one;
+          const { budget, redis, prefix } = workers[index % 2] as typeof one;
           const newest = permits.at(-1);
           if (kind === 'acquire') {
             const answer = await budget.acquire(call(value));
             expect(answer.kind).toBe(model.acquire(value) ? 'granted' : 'refused');
             permits.push(...granted([answer]));
+          } else if (kind === 'acquire together') {
+            const ask = (n: number) => (workers[n % 2] as typeof one).budget.acquire(call(value));
+            const answers = await atOnce(index, ask);
+            const expected = Array.from({ length: index }, () => model.acquire(value));
+            permits.push(...granted(answers));
+            expect(granted(answers)).toHaveLength(expected.filter(Boolean).length);
           } else if (kind === 'forget') {
             await forget(redis, prefix);
             model.forget();
@@ -259,6 +220,11 @@ describe('the budget', () => {
           } else if (newest && kind === 'change limit') {
             await budget.settle(newest, 200, [{ bucket: 'read', window: '15min', limit: value, used: 0 }]);
             model.learned('read 15min', value);
+          } else if (newest && kind === '429') {
+            permits.pop();
+            const unused = { bucket: 'read', window: '15min', limit: model.limitOf('read 15min'), used: 0 };
+            await budget.settle(newest, 429, value === 'lies' ? [unused] : []);
+            model.closed();
           }
         }
         for (const { redis } of workers) redis.disconnect();
@@ -274,7 +240,7 @@ describe('the budget', () => {
     const one = await worker({ policy: strava, scale });
     const two = await worker({ policy: strava, scale, prefix: one.prefix });
     const endsAtMs = Date.now() + 3_500;
-    const hammer = async ({ budget }: typeof one, skewMs: number) => {
+    const hammer = async ({ budget }: TestWorker, skewMs: number) => {
       while (Date.now() < endsAtMs) {
         const answer = await budget.acquire(call('live'));
         if (answer.kind !== 'granted') continue;
@@ -288,11 +254,6 @@ describe('the budget', () => {
     expect(vendor.windowsSeen()).toBeGreaterThanOrEqual(3);
   });
 });
-
-async function forget(redis: Redis, prefix: string): Promise<void> {
-  const keys = await redis.keys(`${prefix}*`);
-  if (keys.length > 0) await redis.del(keys.map((key) => key.slice(prefix.length)));
-}
 
 /** Counts by its own clock, as the vendor does. */
 class SkewedVendor {
@@ -320,6 +281,7 @@ class Model {
   private readonly used = new Map<string, number>();
   private sent = 0;
   private forgotten = false;
+  private isClosed = false;
 
   constructor(private readonly policy: VendorPolicy) {
     this.forget();
@@ -327,6 +289,7 @@ class Model {
 
   acquire(callClass: CallClass): boolean {
     if (this.forgotten) this.rebuild();
+    if (this.isClosed) return false;
     const fits = this.policy.counters.every((counter) => {
       const name = `${counter.bucket} ${counter.window}`;
       return this.usedOf(name) < ceiling(this.limitOf(name), counter.reserve[callClass]);
@@ -345,6 +308,11 @@ class Model {
 
   counted(name: string, used: number): void {
     this.used.set(name, Math.max(used, this.usedOf(name)));
+  }
+
+  /** For as long as these windows last, also where Redis forgets: the ledger has the 429. */
+  closed(): void {
+    this.isClosed = true;
   }
 
   learned(name: string, limit: number): void {

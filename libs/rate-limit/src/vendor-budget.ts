@@ -1,49 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { type Redis } from 'ioredis';
-import { isRedisAway, type Logger, type TimeScale } from '#platform';
-import { Counters, type Gauge, type Usage } from './counters.js';
-import { type Counts, type Ledger } from './ledger.js';
+import { DependencyUnavailable, isRedisAway, type Logger, OneAtATime, type TimeScale } from '#platform';
+import { type Acquisition, type Call, type Grant, type Permit, type Refused } from './acquisition.js';
+import { type Closure, Counters, type Gauge, type Usage } from './counters.js';
+import { type Counts, type Ledger, type Traffic } from './ledger.js';
+import { budgetRefusals, rateLimited, vendorRequests } from './metrics.js';
+import { type Patience, patiently } from './patience.js';
 import { type CallClass, type VendorPolicy } from './policy.js';
 import { windowAt } from './windows.js';
 
-export interface Call {
-  readonly class: CallClass;
-  readonly endpoint: string;
-  readonly userId: string | null;
-  /** A slot limits how many such calls are under way at once. */
-  readonly holdsSlot?: boolean;
-}
-
-/** What the counters gave: to be recorded, and then used or given back. */
-export interface Grant {
-  readonly id: string;
-  readonly call: Call;
-  readonly keys: readonly string[];
-  readonly state: string;
-  readonly nowMs: number;
-  readonly grantedAtMs: number;
-}
-
-/** Leave to make one HTTP request, now. */
-export interface Permit extends Grant {
-  readonly ledgerId: string;
-}
-
-export interface Refused {
-  readonly kind: 'refused';
-  /** `read 15min`, `read day`, … or why else not now: `boundary`, `slot`. */
-  readonly window: string;
-  readonly retryAfterMs: number;
-}
-
-export type Acquisition =
-  | { readonly kind: 'granted'; readonly permit: Permit }
-  | Refused
-  /** Nobody can say what has been spent: rows stay as they are, for later. */
-  | { readonly kind: 'unavailable' };
-
 // A rebuild costs one more question; more than that is no coincidence.
 const MOST_QUESTIONS = 5;
+
+const TOO_MANY_REQUESTS = 429;
+const DAY_MS = 86_400_000;
+const LEDGER_KEPT_DAYS = 7;
+
+// Unique without asking for random bytes per call.
+const PROCESS = randomUUID();
+let grants = 0;
 
 /**
  * One vendor's limits, shared by all workers: every request is charged to all its windows at once or not made, and
@@ -54,6 +29,7 @@ const MOST_QUESTIONS = 5;
  */
 export class VendorBudget {
   private readonly counters: Counters;
+  private readonly restores = new OneAtATime<string>();
   private runId: string | undefined;
   private state: string | undefined;
 
@@ -73,13 +49,25 @@ export class VendorBudget {
   }
 
   async acquire(call: Call): Promise<Acquisition> {
+    const acquisition = await this.acquireByCounters(call);
+    if (acquisition.kind === 'refused')
+      budgetRefusals.inc({ vendor: this.policy.vendor, class: call.class, window: acquisition.window });
+    return acquisition;
+  }
+
+  /** Waits in place while only a boundary or the slots are in the way: a call near a boundary is late, and does not fail. */
+  acquirePatiently(call: Call, patience: Patience): Promise<Acquisition> {
+    return patiently(() => this.acquire(call), patience);
+  }
+
+  private async acquireByCounters(call: Call): Promise<Acquisition> {
     try {
       for (let question = 0; question < MOST_QUESTIONS; question += 1) {
         const grant = await this.decide(call);
         if ('kind' in grant) return grant;
         const permit = await this.record(grant);
         if (permit) return { kind: 'granted', permit };
-        this.state = undefined;
+        this.forgetState(grant.state);
       }
     } catch (err) {
       this.logger.warn({ err, vendor: this.policy.vendor }, 'budget cannot be asked');
@@ -91,22 +79,18 @@ export class VendorBudget {
 
   /** The counters' word alone. */
   async decide(call: Call): Promise<Grant | Refused> {
-    const id = randomUUID();
+    const id = `${PROCESS}:${(grants += 1)}`;
     for (let question = 0; question < MOST_QUESTIONS; question += 1) {
-      const state = this.state ?? (await this.restore());
-      const answer = await this.counters.ask({
-        id,
-        class: call.class,
-        holdsSlot: call.holdsSlot ?? false,
-        state,
-      });
-      switch (answer.verdict) {
+      const state = this.state ?? (await this.restores.run('state', () => this.restore()));
+      const holdsSlot = call.holdsSlot ?? false;
+      const answer = await this.counters.ask({ id, class: call.class, holdsSlot, state });
+      switch (answer.kind) {
         case 'granted':
           return { id, call, state, keys: answer.keys, nowMs: answer.nowMs, grantedAtMs: performance.now() };
         case 'refused':
-          return { kind: 'refused', window: answer.window, retryAfterMs: answer.retryAfterMs };
+          return answer;
         case 'lost':
-          this.state = undefined;
+          this.forgetState(state);
       }
     }
     throw new Error(`the budget changed under ${MOST_QUESTIONS} questions`);
@@ -117,23 +101,49 @@ export class VendorBudget {
     return performance.now() - permit.grantedAtMs < this.counters.guardMs;
   }
 
-  /** The request was answered. Status 0: it was not, but may have arrived. */
-  async settle(permit: Permit, status: number, usage: readonly Usage[]): Promise<void> {
-    await this.ledger.finish(permit.ledgerId, status);
-    await this.ifRedisIsThere(async () => {
+  /**
+   * The request was answered. Status 0: it was not, but may have arrived. Answers what a 429 has closed, to all classes, and
+   * until when; a `Retry-After` counts where it is longer than the window.
+   */
+  async settle(
+    permit: Permit,
+    status: number,
+    usage: readonly Usage[],
+    retryAfterSeconds = 0,
+  ): Promise<Refused | undefined> {
+    const { vendor } = this.policy;
+    const { class: callClass, endpoint, holdsSlot } = permit.call;
+    vendorRequests.inc({ vendor, endpoint, class: callClass, status: status || 'no_answer' });
+    await this.unlessAway(() => this.ledger.finish(permit.ledgerId, status));
+    await this.unlessAway(async () => {
       if (usage.length > 0) await this.counters.settle(permit.keys, usage);
-      if (permit.call.holdsSlot) await this.counters.release(permit.id);
+      if (holdsSlot) await this.counters.release(permit.id);
     });
+    if (status !== TOO_MANY_REQUESTS) return undefined;
+    rateLimited.inc({ vendor });
+    const closure = this.counters.closureBy(permit.nowMs, usage, retryAfterSeconds * 1_000);
+    await this.close(closure);
+    return this.counters.refusedBy(closure);
   }
 
   /** The request was not put on the wire. */
   async giveBack(permit: Permit): Promise<void> {
-    await this.ledger.forget(permit.ledgerId);
-    await this.ifRedisIsThere(() => this.counters.refund(permit.id, permit.state, permit.keys));
+    await this.unlessAway(() => this.ledger.forget(permit.ledgerId));
+    await this.unlessAway(() => this.counters.refund(permit.id, permit.state, permit.keys));
   }
 
   gauges(): Promise<Gauge[]> {
     return this.counters.gauges();
+  }
+
+  /** The calls of the last 24 hours by class, and how many of them the vendor answered with 429. */
+  traffic(): Promise<Record<CallClass, Traffic>> {
+    return this.ledger.traffic(this.scale.wait(DAY_MS));
+  }
+
+  /** Deletes what the ledger has held for seven days; for a sweep. */
+  purge(): Promise<number> {
+    return this.ledger.purge(this.scale.wait(LEDGER_KEPT_DAYS * DAY_MS));
   }
 
   /** One at a time over all workers, and every state in Redis is obsolete afterwards: it lacks this call. */
@@ -142,8 +152,9 @@ export class VendorBudget {
       return await this.ledger.alone(async (epoch, sql): Promise<Acquisition> => {
         const nowMs = await this.ledger.nowMs(sql);
         const ids = this.windowAndDay(nowMs);
-        const full = this.fullWindow(nowMs, await this.ledger.counts(ids.windowId, ids.dayId, sql));
-        if (full) return full;
+        const counts = await this.ledger.counts(ids.windowId, ids.dayId, sql);
+        const refusal = this.refusalByLedger(nowMs, counts);
+        if (refusal) return refusal;
         await this.ledger.advance(sql);
         const { userId, endpoint, class: callClass } = call;
         const ledgerId = await this.ledger.record(
@@ -169,31 +180,41 @@ export class VendorBudget {
     }
   }
 
-  private fullWindow(nowMs: number, counts: Counts): Refused | undefined {
+  private refusalByLedger(nowMs: number, counts: Counts): Refused | undefined {
     const boundary = this.counters.boundaryAt(nowMs);
-    if (boundary) return { kind: 'refused', window: boundary.window, retryAfterMs: boundary.retryAfterMs };
+    if (boundary) return boundary;
+    const closure = this.closureByLedger(nowMs, counts);
+    if (closure) return this.counters.refusedBy(closure, nowMs);
     const limits = this.counters.limitsNow();
-    for (const [index, { bucket, window, seconds }] of this.policy.counters.entries()) {
-      const name = `${bucket} ${window}`;
+    for (const [counter, { window, seconds }] of this.policy.counters.entries()) {
       const used = window === 'day' ? counts.day : counts.window;
-      const { endsAtMs } = windowAt(nowMs, seconds, this.scale.factor);
-      if (used >= (limits[index] ?? 0))
-        return {
-          kind: 'refused',
-          window: name,
-          retryAfterMs: Math.ceil(endsAtMs - nowMs + this.counters.guardMs),
-        };
+      const untilMs = windowAt(nowMs, seconds, this.scale.factor).endsAtMs;
+      if (used >= (limits[counter] ?? 0)) return this.counters.refusedBy({ counter, untilMs }, nowMs);
     }
     return undefined;
   }
 
-  /** What is not taken over by Redis now is in the ledger, from which it will be rebuilt. */
-  private async ifRedisIsThere(work: () => Promise<void>): Promise<void> {
+  /** What was closed as far as it is known without Redis: of a 429 in the ledger, not which window it meant. */
+  private closureByLedger(nowMs: number, { isRateLimited }: Counts): Closure | undefined {
+    const known = this.counters.closedAt(nowMs);
+    return known ?? (isRateLimited ? this.counters.shortestClosure(nowMs) : undefined);
+  }
+
+  /** Where Redis cannot be told, its state is made obsolete: whoever rebuilds it finds the 429 in the ledger. */
+  private async close(closure: Closure): Promise<void> {
+    const isTold = await this.unlessAway(() => this.counters.close(closure));
+    if (!isTold) await this.unlessAway(() => this.ledger.alone((_, sql) => this.ledger.advance(sql)));
+  }
+
+  /** A vendor's answer is not lost for a server that cannot take note of it: what Redis missed is in the ledger. */
+  private async unlessAway(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
+      return true;
     } catch (err) {
-      if (!isRedisAway(err)) throw err;
-      this.logger.warn({ err, vendor: this.policy.vendor }, 'budget not settled in redis');
+      if (!isRedisAway(err) && !(err instanceof DependencyUnavailable)) throw err;
+      this.logger.warn({ err, vendor: this.policy.vendor }, 'budget not settled everywhere');
+      return false;
     }
   }
 
@@ -205,7 +226,7 @@ export class VendorBudget {
     try {
       ledgerId = await this.ledger.record(entry, epochOf(grant.state));
     } finally {
-      if (!ledgerId) await this.ifRedisIsThere(() => this.counters.refund(grant.id, grant.state, grant.keys));
+      if (!ledgerId) await this.unlessAway(() => this.counters.refund(grant.id, grant.state, grant.keys));
     }
     return ledgerId ? { ...grant, ledgerId } : undefined;
   }
@@ -213,7 +234,7 @@ export class VendorBudget {
   /** The state to build on: Redis' own, if it is of this server and this epoch, else one made from the ledger. */
   private async restore(): Promise<string> {
     const runId = (this.runId ??= await this.askRunId());
-    this.state = await this.ledger.alone(async (epoch, sql) => {
+    const state = await this.ledger.alone(async (epoch, sql) => {
       const current = `${epoch}:${runId}`;
       if ((await this.counters.state()) === current) return current;
       await this.ledger.advance(sql);
@@ -221,6 +242,9 @@ export class VendorBudget {
       const nowMs = await this.askTime();
       const { windowId, dayId } = this.windowAndDay(nowMs);
       const counts = await this.ledger.counts(windowId, dayId, sql);
+      const closure = this.closureByLedger(nowMs, counts);
+      // Before the state is there: from then on others get permits.
+      if (closure) await this.counters.close(closure);
       await this.counters.rebuild(rebuilt, nowMs, ({ window }) =>
         window === 'day' ? counts.day : counts.window,
       );
@@ -230,7 +254,15 @@ export class VendorBudget {
       );
       return rebuilt;
     });
-    return this.state;
+    // Gone meanwhile, it may come back with an old snapshot, in which that very state may stand.
+    if (this.runId !== runId) throw new Error('Redis was restarted while its budget was restored');
+    this.state = state;
+    return state;
+  }
+
+  /** Somebody may have restored it since that question was asked. */
+  private forgetState(state: string): void {
+    if (this.state === state) this.state = undefined;
   }
 
   private async askRunId(): Promise<string> {

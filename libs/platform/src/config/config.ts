@@ -9,6 +9,8 @@ export interface Config {
     readonly port: number;
     readonly workerPort: number;
     readonly publicUrl: string;
+    /** PUBLIC_URL was given: vendors can reach us there. */
+    readonly isPublic: boolean;
     readonly returnUrls: readonly string[];
     readonly trustProxy: readonly string[];
   };
@@ -49,6 +51,7 @@ export function configFrom(env: Environment): Config {
       port: env.PORT,
       workerPort: env.WORKER_PORT,
       publicUrl: env.PUBLIC_URL ?? `http://127.0.0.1:${env.PORT}`,
+      isPublic: env.PUBLIC_URL !== undefined,
       returnUrls: env.RETURN_URLS,
       trustProxy: env.TRUST_PROXY,
     },

@@ -32,6 +32,7 @@ describe('loadConfig', () => {
       port: 3000,
       workerPort: 3001,
       publicUrl: 'http://127.0.0.1:3000',
+      isPublic: false,
       returnUrls: [],
       trustProxy: [],
     });

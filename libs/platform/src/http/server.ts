@@ -8,6 +8,7 @@ import {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify';
+import { applyBodyLimits } from './body-limit.js';
 import { errorAnswer, errorBody } from './error-answer.js';
 import { sendError } from './error.filter.js';
 import { secureHeaderFields } from './secure-headers.js';
@@ -41,15 +42,23 @@ export function createHttpAdapter(trustProxy: readonly string[]): FastifyAdapter
     clientErrorHandler: answerUnparsable,
   });
   acceptEmptyJson(adapter.getInstance());
+  applyBodyLimits(adapter.getInstance());
   // Only JSON is taken. Fastify would parse text/plain as well, and a route would then see a string for a body.
   adapter.getInstance().removeContentTypeParser('text/plain');
   return adapter;
 }
 
+/** As it arrived, for whoever has to read it more exactly than JSON.parse does, or to check its signature. */
+export interface WithRawBody {
+  rawBody?: string;
+}
+
 /** Many clients name JSON as the type of a body they do not send. */
 function acceptEmptyJson(server: FastifyInstance): void {
   const parse = server.getDefaultJsonParser('error', 'error');
+  server.decorateRequest('rawBody', undefined);
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    (request as WithRawBody).rawBody = body as string;
     if (body === '') done(null, undefined);
     else void parse(request, body as string, done);
   });

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { aPermit, call, Workers } from './budget.harness.js';
+import { loadSql } from '#platform';
+
+const YEARS = 50;
+const DAY_MS = 86_400_000;
+
+describe('the ledger', () => {
+  let workers: Workers;
+  beforeAll(async () => (workers = await Workers.begin()));
+  beforeEach(() => workers.freshLedger());
+  afterAll(() => workers.end());
+
+  const write = (count: number, daysAgo: number, status = 200, callClass = 'import') =>
+    workers.database.query(
+      `insert into strava_api_requests (endpoint, class, window_id, day_id, status, requested_at)
+       select 'activity', $3, 1000 + n / 100, 1000 + n / 1000, $4, now() - make_interval(secs => $2::float8 * 86400)
+       from generate_series(1, $1) as n`,
+      [count, daysAgo, callClass, status],
+    );
+  const left = async () => (await workers.database.query('select from strava_api_requests')).count;
+
+  it('is purged of what is older than seven days, also of more than one batch', async () => {
+    await write(12_000, 7.01);
+    await write(10, 6.99);
+    const { budget } = await workers.start();
+    expect(await budget.purge()).toBe(12_000);
+    expect(await left()).toBe(10);
+    expect(await budget.purge()).toBe(0);
+  });
+
+  it('is purged sooner where time runs faster', async () => {
+    await write(5, 0.1);
+    await write(5, 0);
+    const { budget } = await workers.start({ scale: 900 });
+    expect(await budget.purge()).toBe(5);
+  });
+
+  it('tells the calls of the last 24 hours by class, and how many were answered 429', async () => {
+    await write(3, 1.1, 429);
+    await write(4, 0.5);
+    await write(2, 0.5, 429);
+    await write(1, 0.5, 429, 'live');
+    const { budget } = await workers.start();
+    await budget.settle(await aPermit(budget, 'live'), 200, []);
+    expect(await budget.traffic()).toEqual({
+      live: { calls: 2, rateLimited: 1 },
+      import: { calls: 6, rateLimited: 2 },
+      backfill: { calls: 0, rateLimited: 0 },
+    });
+  });
+
+  it('is read by its indices, however much it holds', async () => {
+    await write(200_000, 3);
+    await write(1_000, 0.5);
+    await workers.database.query('analyze strava_api_requests');
+    const plan = async (file: string, values: readonly unknown[]) => {
+      const { text } = loadSql(import.meta.url, file);
+      const explained = await workers.database.query<{ 'QUERY PLAN': string }>(
+        `explain (analyze, costs off, timing off) ${text}`,
+        values,
+      );
+      return explained.rows.map((row) => row['QUERY PLAN']).join('\n');
+    };
+    const counting = await plan('./sql/count-calls.sql', [1_077, 1_007]);
+    expect(counting).toContain('strava_api_requests_window');
+    expect(counting).toContain('strava_api_requests_day');
+    expect(counting).not.toContain('Seq Scan');
+    expect(await plan('./sql/count-traffic.sql', [DAY_MS / 1_000])).not.toContain('Seq Scan');
+    expect(await plan('./sql/purge-calls.sql', [YEARS * 365 * 86_400, 100])).not.toContain('Seq Scan');
+  });
+
+  it('answers all the same where it cannot take note of an answer', async () => {
+    const { budget } = await workers.start();
+    const permit = await aPermit(budget);
+    const gone = await Workers.begin();
+    const { budget: cutOff } = await gone.start();
+    await gone.end();
+    expect(await cutOff.settle(permit, 200, [])).toBeUndefined();
+    expect(await cutOff.acquire(call('live'))).toEqual({ kind: 'unavailable' });
+  });
+});

@@ -1,0 +1,10 @@
+-- Closes a window of the vendor's to every class. What is closed for longer stays so.
+-- KEYS[1] what the vendor has closed
+-- ARGV[1] ms until which
+-- ARGV[2] which counter
+-- returns 1
+local closed = redis.call('GET', KEYS[1])
+if not closed or tonumber(string.match(closed, '%d+')) < tonumber(ARGV[1]) then
+  redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. ARGV[2], 'PXAT', ARGV[1])
+end
+return 1
