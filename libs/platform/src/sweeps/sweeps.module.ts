@@ -1,0 +1,11 @@
+import { Global, Module } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import { Sweeps } from './sweeps.js';
+
+@Global()
+@Module({
+  imports: [ScheduleModule.forRoot()],
+  providers: [Sweeps],
+  exports: [Sweeps],
+})
+export class SweepsModule {}
