@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { createTestDatabase } from './test-database.js';
+import { createTestDatabase, type TestDatabase } from './test-database.js';
 import { required } from './servers.js';
 
 export const JWT_SECRET = 'a-secret-for-tests-of-at-least-32-characters';
@@ -11,8 +11,11 @@ export interface TestEnvironment {
 }
 
 /** What a process of the product needs: a database of its own, its own keys in the shared Redis, the shared NATS. */
-export async function testEnvironment(overrides: Record<string, string> = {}): Promise<TestEnvironment> {
-  const { url, drop } = await createTestDatabase();
+export async function testEnvironment(
+  overrides: Record<string, string> = {},
+  database?: TestDatabase,
+): Promise<TestEnvironment> {
+  const { url, drop } = database ?? (await createTestDatabase());
   const env = {
     DATABASE_URL: url,
     REDIS_URL: required('REDIS_URL'),

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const ENTRY = (app: string) => new URL(`../../dist/apps/${app}/src/main.js`, import.meta.url).pathname;
+const ENTRY = (app: string) => resolve(`dist/apps/${app}/src/main.js`);
 
 interface LogLine {
   readonly msg: string;

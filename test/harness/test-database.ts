@@ -9,10 +9,13 @@ import { Database } from '../../libs/platform/src/database/database.js';
 import { type Entity } from '../../libs/platform/src/database/database.module.js';
 import { serverUrl, TEMPLATE } from './servers.js';
 
+export interface TestDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
 /** A database of one's own, cloned from the migrated template (or empty). */
-export async function createTestDatabase(
-  template = TEMPLATE,
-): Promise<{ url: string; drop(): Promise<void> }> {
+export async function createTestDatabase(template = TEMPLATE): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await asAdmin((admin) => admin.query(`create database ${name} template ${template}`));
   return {
@@ -35,17 +38,26 @@ export async function openTestDatabase(
   limits: Partial<DatabaseLimits> = {},
 ): Promise<OpenDatabase> {
   const { url, drop } = await createTestDatabase();
-  const options = dataSourceOptions(url, { ...LIMITS, ...limits }, () => undefined);
-  const dataSource = await new DataSource({ ...options, entities: [...entities] }).initialize();
+  const pool = await openPool(url, entities, limits);
   return {
     url,
-    dataSource,
-    database: new Database(dataSource),
+    ...pool,
     close: async () => {
-      await dataSource.destroy();
+      await pool.close();
       await drop();
     },
   };
+}
+
+/** One more pool on a database that is there. */
+export async function openPool(
+  url: string,
+  entities: readonly Entity[] = [],
+  limits: Partial<DatabaseLimits> = {},
+): Promise<Omit<OpenDatabase, 'url'>> {
+  const options = dataSourceOptions(url, { ...LIMITS, ...limits }, () => undefined);
+  const dataSource = await new DataSource({ ...options, entities: [...entities] }).initialize();
+  return { dataSource, database: new Database(dataSource), close: () => dataSource.destroy() };
 }
 
 async function asAdmin(work: (admin: pg.Client) => Promise<unknown>): Promise<void> {

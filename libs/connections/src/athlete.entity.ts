@@ -13,4 +13,7 @@ export class Athlete {
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz', default: () => 'now()' })
   createdAt: Date;
+
+  @Column('bigint', { default: () => "nextval('athlete_generation')" })
+  generation: string;
 }

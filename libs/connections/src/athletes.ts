@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { type Caller, Database, OneAtATime } from '#platform';
+import { type Caller, Database, OneAtATime, type Sql } from '#platform';
+import { ConnectionCut } from './connection-cut.js';
 
 const REMEMBERED = 50_000;
 const REMEMBERED_MS = 60_000;
@@ -21,6 +22,24 @@ export class Athletes {
 
   ensure(caller: Caller): Promise<void> {
     return this.ensuring.run(caller.athleteId, () => this.insert(caller));
+  }
+
+  /** Rises when a connection is cut: what was asked of the vendor before belongs to nobody any more. */
+  async generationOf(athleteId: string): Promise<number> {
+    const statement = 'select generation::int as generation from athlete where id = $1';
+    const { rows } = await this.database.query<{ generation: number }>(statement, [athleteId]);
+    if (!rows[0]) throw new ConnectionCut();
+    return rows[0].generation;
+  }
+
+  /** Writes what a vendor answered, in one transaction, or throws ConnectionCut where the generation is over. */
+  inGeneration<T>(athleteId: string, generation: number, work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.database.transaction(async (sql) => {
+      const statement = 'select 1 from athlete where id = $1 and generation = $2 for share';
+      const { count } = await sql.query(statement, [athleteId, generation]);
+      if (count === 0) throw new ConnectionCut();
+      return work(sql);
+    });
   }
 
   private async insert({ athleteId, issuer, subject }: Caller): Promise<void> {

@@ -1,0 +1,25 @@
+/** How this lib calls a vendor: bounded in time and size by whoever provides it. Token and revoke calls charge no budget. */
+export interface Http {
+  /** Throws where there is no answer: time-out, reset, abort, too large. */
+  call(request: HttpRequest): Promise<{ readonly kind: 'answered'; readonly answer: HttpAnswer }>;
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+  readonly maxBytes?: number;
+  /** False: never sent a second time by itself. */
+  readonly repeatable?: boolean;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Bound by each app. */
+export const VENDOR_HTTP = Symbol('vendor http');

@@ -1,0 +1,8 @@
+-- Of the newest refresh only: an older one knows less than the one under way.
+update connection
+set
+  status = case when $3::boolean then 'needs_reauth' else status end,
+  refresh_failed_at = case when $3::boolean then null else clock_timestamp() end,
+  refresh_leased_until = null,
+  updated_at = now()
+where id = $1 and refresh_fence = $2 and token_fence < $2

@@ -1,0 +1,221 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import pg from 'pg';
+import { testEnvironment, tokenFor, type TestEnvironment } from './environment.js';
+import { ProductProcess } from './process.js';
+import { SimulatorProcess } from './simulator.js';
+
+export interface WorldOptions {
+  readonly timeScale?: number;
+  readonly workers?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** One that is migrated; without it a clone of the template. */
+  readonly databaseUrl?: string;
+}
+
+export interface Answer<T> {
+  readonly status: number;
+  readonly body: T;
+}
+
+/** The product with its vendors: simulator, api and workers as processes of their own, on one database. */
+export class World {
+  readonly workers: ProductProcess[] = [];
+  api: ProductProcess;
+  private pool: pg.Pool | undefined;
+
+  private constructor(
+    readonly environment: TestEnvironment,
+    readonly env: Readonly<Record<string, string>>,
+    readonly simulator: SimulatorProcess,
+  ) {}
+
+  static async start({
+    timeScale = 900,
+    workers = 1,
+    env: own = {},
+    databaseUrl,
+  }: WorldOptions = {}): Promise<World> {
+    const TIME_SCALE = String(timeScale);
+    const simulator = await SimulatorProcess.start({ TIME_SCALE });
+    const port = await freePort();
+    const database = databaseUrl ? { url: databaseUrl, drop: () => Promise.resolve() } : undefined;
+    const environment = await testEnvironment(
+      {
+        TIME_SCALE,
+        PORT: String(port),
+        PUBLIC_URL: `http://127.0.0.1:${port}`,
+        ...simulator.env,
+        ...own,
+      },
+      database,
+    );
+    const world = new World(environment, environment.env, simulator);
+    try {
+      world.api = await ProductProcess.start('api', environment.env);
+      for (let count = 0; count < workers; count += 1) await world.startWorker();
+      return world;
+    } catch (error) {
+      await world.stop();
+      throw error;
+    }
+  }
+
+  /** What the database says; it does not mind being asked often. */
+  async rows<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
+    this.pool ??= new pg.Pool({ connectionString: this.env.DATABASE_URL, max: 1 });
+    return (await this.pool.query<Row>(text, values)).rows;
+  }
+
+  async startWorker(env: Readonly<Record<string, string>> = {}): Promise<ProductProcess> {
+    const worker = await ProductProcess.start('worker', { ...this.env, ...env });
+    this.workers.push(worker);
+    return worker;
+  }
+
+  /** As kill -9 does it. */
+  async kill(worker: ProductProcess): Promise<void> {
+    worker.signal('SIGKILL');
+    await worker.exited();
+    this.workers.splice(this.workers.indexOf(worker), 1);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.workers, this.api].map((process) => process?.stop()));
+    await this.simulator.stop();
+    await this.pool?.end();
+    await this.environment.release();
+  }
+
+  /** A call of the api as that athlete. */
+  async call<T>(athlete: string, method: string, path: string, body?: unknown): Promise<Answer<T>> {
+    const answer = await fetch(`${this.api.url}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: {
+        authorization: `Bearer ${await tokenFor(athlete)}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await answer.text();
+    return { status: answer.status, body: (text ? JSON.parse(text) : undefined) as T };
+  }
+
+  /** The simulator's control. */
+  async control<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await fetch(`${this.simulator.url}/__sim/${path}`, {
+      method,
+      headers: body === undefined ? {} : { 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`simulator ${method} ${path}: ${answer.status} ${text}`);
+    return (text ? JSON.parse(text) : undefined) as T;
+  }
+
+  async stravaStats(): Promise<StravaStats> {
+    return (await this.control<{ strava: StravaStats }>('GET', 'stats')).strava;
+  }
+
+  /** A vendor-side athlete with a history; answers their id. */
+  async vendorAthlete(activities: number, more: Record<string, unknown> = {}): Promise<string> {
+    const made = await this.control<{ id: string }>('POST', 'athletes', {
+      provider: 'strava',
+      activities,
+      ...more,
+    });
+    return made.id;
+  }
+
+  /** The whole way of a browser: authorize page, consent, callback. */
+  async connect(athlete: string, vendorAthleteId: string): Promise<void> {
+    const { body } = await this.call<{ authorize_url: string }>(
+      athlete,
+      'POST',
+      '/v1/connections/strava',
+      {},
+    );
+    const consent = await fetch(`${body.authorize_url}&athlete_id=${vendorAthleteId}`, {
+      redirect: 'manual',
+    });
+    const callback = await fetch(consent.headers.get('location') ?? '', { redirect: 'manual' });
+    if (callback.status !== 200) throw new Error(`callback: ${callback.status} ${await callback.text()}`);
+  }
+
+  /** Follows the import's events until it says so. */
+  async importUntil(
+    athlete: string,
+    id: string,
+    fits: (body: ImportBody) => boolean,
+    deadlineMs = 60_000,
+  ): Promise<ImportBody> {
+    const answer = await fetch(`${this.api.url}/v1/imports/${id}/events`, {
+      headers: { authorization: `Bearer ${await tokenFor(athlete)}` },
+      signal: AbortSignal.timeout(deadlineMs),
+    });
+    if (!answer.body) throw new Error(`no events: ${answer.status}`);
+    let last: ImportBody | undefined;
+    try {
+      for await (const event of eventsOf(answer.body)) {
+        last = event as ImportBody;
+        if (fits(last)) return last;
+      }
+    } catch (cause) {
+      throw new Error(`the import got no further than ${JSON.stringify(last)}`, { cause });
+    }
+    throw new Error(`the import ended otherwise: ${JSON.stringify(last)}`);
+  }
+}
+
+async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<unknown> {
+  let text = '';
+  for await (const bytes of body) {
+    text += Buffer.from(bytes).toString();
+    const events = text.split('\n\n');
+    text = events.pop() ?? '';
+    for (const event of events) {
+      const data = /^data: (.*)$/m.exec(event)?.[1];
+      if (data) yield JSON.parse(data);
+    }
+  }
+}
+
+export interface ImportBody {
+  readonly id: string;
+  readonly type: string;
+  readonly status: string;
+  readonly activities_imported: number;
+  readonly activities_total: number | null;
+  readonly photos_imported: number;
+  readonly retry_after: string | null;
+  readonly eta: string | null;
+  readonly message: string;
+}
+
+export interface StravaStats {
+  readonly total: number;
+  readonly by_endpoint: Readonly<Record<string, number>>;
+  readonly by_status: Readonly<Record<string, number>>;
+  readonly over_limit: number;
+  readonly max_in_flight: number;
+  readonly duplicate_requests: number;
+  readonly windows: ReadonlyArray<{ readonly id: number; readonly used: Record<string, number> }>;
+  readonly days: ReadonlyArray<{ readonly id: number; readonly used: Record<string, number> }>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+export interface ReceiptBody {
+  readonly what: string;
+  readonly reason: string;
+  readonly status: string;
+  readonly deleted: Readonly<Record<string, number>>;
+}
