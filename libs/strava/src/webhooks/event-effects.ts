@@ -1,0 +1,99 @@
+import { type StravaClient, type Who } from '../strava-client.js';
+import { StravaNotFound, StravaTokenRevoked } from '../strava.errors.js';
+import { type Aspect, readEvent } from './event.js';
+import { type StravaAthletes, type StravaEvents } from './strava-events.js';
+
+/** An event that waits. */
+export interface WaitingEvent {
+  readonly id: string;
+  readonly aspect: Aspect;
+  readonly eventTime: Date;
+  readonly raw: string;
+}
+
+/** All that waits about one object of one owner: what it says together is done once. */
+export interface Matter {
+  readonly ownerId: string;
+  readonly objectType: string;
+  readonly objectId: string;
+  readonly events: readonly WaitingEvent[];
+  /** When an event said so that was found true. */
+  readonly deletedAt: Date | undefined;
+}
+
+export type Outcome = 'applied' | 'deleted' | 'deauthorized' | 'superseded' | 'ignored';
+
+// A person has just uploaded and looks at the app; and a window's boundary is over within seconds.
+const WAIT_MS = 10_000;
+// Of two in the same second the later in this order; what is deleted is asked for anyway.
+const RANK: Record<Aspect, number> = { create: 0, update: 1, delete: 2 };
+
+/** What Strava's events lead to. They are unsigned: nothing is removed before Strava has said so itself. */
+export class EventEffects {
+  constructor(
+    private readonly client: Pick<StravaClient, 'activity' | 'athlete'>,
+    private readonly athletes: StravaAthletes,
+    private readonly events: StravaEvents,
+  ) {}
+
+  async apply(matter: Matter): Promise<Outcome> {
+    const owner = await this.athletes.athleteOf(matter.ownerId);
+    if (!owner) return 'ignored';
+    return matter.objectType === 'activity'
+      ? this.applyToActivity(owner.athleteId, matter)
+      : this.applyToAthlete(owner.athleteId, matter);
+  }
+
+  private async applyToActivity(
+    athleteId: string,
+    { objectId, events, deletedAt }: Matter,
+  ): Promise<Outcome> {
+    const latest = [...events].sort(byTime).at(-1);
+    // The create of what is known to have been deleted after it, or the delete itself once more.
+    if (!latest || (deletedAt && latest.eventTime <= deletedAt)) return 'superseded';
+    if (latest.aspect === 'delete' && (await this.isGone(athleteId, objectId))) {
+      await this.events.activityDeleted(athleteId, objectId, latest.eventTime);
+      return 'deleted';
+    }
+    const aspect = events.some((event) => event.aspect === 'create') ? 'create' : 'update';
+    await this.events.activityChanged(athleteId, objectId, latest.eventTime, aspect);
+    return 'applied';
+  }
+
+  private async applyToAthlete(athleteId: string, { events }: Matter): Promise<Outcome> {
+    const saysGoodbye = events.some(({ raw }) => readEvent(raw).updates.authorized === 'false');
+    if (!saysGoodbye || (await this.isConnected(athleteId))) return 'ignored';
+    await this.events.deauthorized(athleteId);
+    return 'deauthorized';
+  }
+
+  private async isGone(athleteId: string, activityId: string): Promise<boolean> {
+    try {
+      await this.client.activity(live(athleteId), activityId);
+      return false;
+    } catch (error) {
+      if (error instanceof StravaNotFound) return true;
+      throw error;
+    }
+  }
+
+  private async isConnected(athleteId: string): Promise<boolean> {
+    try {
+      await this.client.athlete(live(athleteId));
+      return true;
+    } catch (error) {
+      if (error instanceof StravaTokenRevoked) return false;
+      throw error;
+    }
+  }
+}
+
+const live = (athleteId: string): Who => ({ athleteId, class: 'live', waitMs: WAIT_MS });
+
+function byTime(a: WaitingEvent, b: WaitingEvent): number {
+  return (
+    a.eventTime.getTime() - b.eventTime.getTime() ||
+    RANK[a.aspect] - RANK[b.aspect] ||
+    Number(BigInt(a.id) - BigInt(b.id))
+  );
+}

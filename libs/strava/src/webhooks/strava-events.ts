@@ -1,0 +1,22 @@
+/** Bound by the worker app. */
+export const STRAVA_EVENTS = Symbol('strava events');
+export const STRAVA_ATHLETES = Symbol('strava athletes');
+
+/** What follows from Strava's events. Each may be told twice. */
+export interface StravaEvents {
+  activityChanged(
+    athleteId: string,
+    activityId: string,
+    eventTime: Date,
+    aspect: 'create' | 'update',
+  ): Promise<void>;
+  /** Confirmed: Strava does not have it any more. */
+  activityDeleted(athleteId: string, activityId: string, eventTime: Date): Promise<void>;
+  /** Confirmed: Strava refuses the athlete's tokens. */
+  deauthorized(athleteId: string): Promise<void>;
+}
+
+export interface StravaAthletes {
+  /** Whose account at Strava this is; nobody's where it is not connected. */
+  athleteOf(vendorAthleteId: string): Promise<{ readonly athleteId: string } | undefined>;
+}

@@ -1,0 +1,54 @@
+import { type Database, loadSql } from '#platform';
+import { dedupeKey, readEvent } from './event.js';
+import { webhookEvents } from './webhook-metrics.js';
+
+const receiveEvent = loadSql(import.meta.url, './sql/receive-event.sql');
+
+const VENDOR = 'strava';
+
+export type Receipt = 'received' | 'duplicate' | 'ignored';
+
+/** Where Strava's events are kept before they are acknowledged. */
+export class WebhookInbox {
+  /** `nudge` wakes whoever works on events. */
+  constructor(
+    private readonly database: Database,
+    private readonly nudge: () => void,
+  ) {}
+
+  /** Durable once it returns. Throws InvalidInput where this is no event. */
+  async receive(raw: string): Promise<Receipt> {
+    const receipt = await this.keep(raw);
+    webhookEvents.inc({ vendor: VENDOR, result: receipt });
+    if (receipt === 'received') this.nudge();
+    return receipt;
+  }
+
+  /** All that is held of one athlete of the vendor's, when their account goes. */
+  async forget(ownerId: string): Promise<number> {
+    return this.database.transaction(async (sql) => {
+      // First the owner, for whom an event that is just coming in has to wait.
+      await sql.query('select 1 from webhook_owner where vendor = $1 and owner_id = $2 for update', [
+        VENDOR,
+        ownerId,
+      ]);
+      const events = 'delete from webhook_event where vendor = $1 and owner_id = $2';
+      const { count } = await sql.query(events, [VENDOR, ownerId]);
+      await sql.query('delete from webhook_owner where vendor = $1 and owner_id = $2', [VENDOR, ownerId]);
+      return count;
+    });
+  }
+
+  private async keep(raw: string): Promise<Receipt> {
+    const event = readEvent(raw);
+    const { ownerId, objectType, objectId, aspect, eventTime, subscriptionId } = event;
+    const about = [VENDOR, dedupeKey(event), ownerId, objectType, objectId, aspect, eventTime];
+    const { rows } = await this.database.query<{ outcome: string | null }>(receiveEvent, [
+      ...about,
+      raw,
+      subscriptionId,
+    ]);
+    if (!rows[0]) return 'duplicate';
+    return rows[0].outcome === null ? 'received' : 'ignored';
+  }
+}

@@ -1,0 +1,3 @@
+drop table webhook_subscription;
+drop table webhook_owner;
+drop table webhook_event;
