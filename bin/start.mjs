@@ -6,6 +6,7 @@ import { choosePorts, hasSimulator, startApp, waitUntilHealthy } from './launche
 import { readArguments } from './launcher/arguments.mjs';
 import { ensureBuilt } from './launcher/build.mjs';
 import { given } from './launcher/environment.mjs';
+import { importDemoAthlete, introduce } from './launcher/demo.mjs';
 import { Failure } from './launcher/failure.mjs';
 import { writeAtomically } from './launcher/files.mjs';
 import { migrate } from './launcher/migrations.mjs';
@@ -43,9 +44,8 @@ await run(async ({ args, children, interruptionIsSuccess, untilInterrupted }) =>
   const env = appEnvironment({ serverUrls, secrets, ports, urls, folder });
   await step('starting Pacekeeper', () => startApps({ children, folder, env }, urls));
 
-  // The demo import comes here: everything answers, nothing is announced yet.
-
   const description = describe({ urls, serverUrls, secrets, env });
+  await populate(description);
   const runFile = path.join(folder, 'run.json');
   children.discardAtEnd(runFile);
   writeAtomically(runFile, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 });
@@ -53,6 +53,13 @@ await run(async ({ args, children, interruptionIsSuccess, untilInterrupted }) =>
   interruptionIsSuccess();
   await untilInterrupted;
 });
+
+/** The two athletes, and for the first a history, unless the vendors are real or nobody can sign for them. */
+async function populate(description) {
+  if (!description.tokens.athlete) return;
+  await introduce(description);
+  if (description.simulator && !given.NO_DEMO && !given.STRAVA_API_URL) await importDemoAthlete(description);
+}
 
 function urlsFor(ports) {
   const url = (port) => `http://127.0.0.1:${port}`;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { Athlete } from '#connections';
+import { Athlete, Connection, OAuthFlow, Revocation } from '#connections';
 import { openTestDatabase, type OpenDatabase } from '../harness/test-database.js';
 
-const entities = [Athlete];
+const entities = [Athlete, Connection, OAuthFlow, Revocation];
 
 @Entity('athlete')
 class Drifted {

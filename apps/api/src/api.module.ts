@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Athlete } from '#connections';
+import { Athlete, Connection, ConnectionsModule, OAuthFlow, Revocation } from '#connections';
 import {
   AuthModule,
   DatabaseModule,
@@ -10,7 +10,12 @@ import {
   ThrottleModule,
 } from '#platform';
 import { MetricsModule } from '#platform/metrics';
+import { AccountApiModule } from './account/account-api.module.js';
+import { ActivitiesApiModule } from './activities/activities-api.module.js';
+import { AdminApiModule } from './admin/admin-api.module.js';
 import { AthletesModule } from './athletes/athletes.module.js';
+import { ConnectionsApiModule } from './connections/connections-api.module.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 @Module({
   imports: [
@@ -18,15 +23,24 @@ import { AthletesModule } from './athletes/athletes.module.js';
     // With a second for Redis before it, a route still answers within five.
     DatabaseModule.with({ applicationName: 'pacekeeper-api', poolSize: 10, statementTimeoutMs: 3_000 }, [
       Athlete,
+      Connection,
+      OAuthFlow,
+      Revocation,
     ]),
     RedisModule,
     NatsModule,
     MetricsModule,
     EdgeModule,
+    ConnectionsModule,
     // Global guards run in the order of these three: who are you, do you ask too often, do we have a row of you.
     AuthModule,
     ThrottleModule,
     AthletesModule,
+    ConnectionsApiModule,
+    ActivitiesApiModule,
+    AccountApiModule,
+    WebhooksModule,
+    AdminApiModule,
   ],
 })
 export class ApiModule {}

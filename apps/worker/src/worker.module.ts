@@ -1,6 +1,20 @@
 import { Module } from '@nestjs/common';
-import { AuthModule, DatabaseModule, EdgeModule, HealthModule, NatsModule, RedisModule } from '#platform';
+import { ActivitiesWorkModule } from '#activities';
+import { ConnectionsModule } from '#connections';
+import {
+  AuthModule,
+  DatabaseModule,
+  EdgeModule,
+  HealthModule,
+  NatsModule,
+  RedisModule,
+  SweepsModule,
+} from '#platform';
 import { MetricsModule } from '#platform/metrics';
+import { StravaEventsModule, StravaModule, StravaSubscriptionModule } from '#strava';
+import { accountModule } from './account.js';
+import { HousekeepingModule } from './housekeeping/housekeeping.module.js';
+import { StravaBindingsModule } from './strava/strava-bindings.module.js';
 
 @Module({
   imports: [
@@ -14,6 +28,13 @@ import { MetricsModule } from '#platform/metrics';
     MetricsModule,
     EdgeModule,
     AuthModule,
+    SweepsModule,
+    ConnectionsModule,
+    ActivitiesWorkModule,
+    StravaSubscriptionModule,
+    StravaEventsModule.with([StravaModule, StravaBindingsModule]),
+    accountModule,
+    HousekeepingModule,
   ],
 })
 export class WorkerModule {}

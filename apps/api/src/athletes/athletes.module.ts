@@ -1,11 +1,9 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { ConnectionsModule } from '#connections';
 import { KnownAthleteGuard } from './known-athlete.guard.js';
 import { MeController } from './me.controller.js';
 
 @Module({
-  imports: [ConnectionsModule],
   controllers: [MeController],
   providers: [{ provide: APP_GUARD, useClass: KnownAthleteGuard }],
 })

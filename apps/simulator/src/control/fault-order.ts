@@ -17,6 +17,7 @@ const Order = z.object({
   vendor: z.enum(VENDORS),
   endpoint: z.string().optional(),
   kind: z.enum([...FAULT_KINDS.instead, ...FAULT_KINDS.answer, ...FAULT_KINDS.webhook, ...FAULT_KINDS.state]),
+  resource: z.string().min(1).optional(),
   rate: z.number().gt(0).max(1).optional(),
   count: z.int().positive().optional(),
   delay_ms: z.number().max(LONGEST_DELAY_MS).optional(),

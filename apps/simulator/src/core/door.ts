@@ -38,7 +38,7 @@ export function openDoor(app: FastifyInstance, core: Core, dialect: Dialect): vo
     const verdict = charge && core.limits.charge(vendor, charge.buckets, charge.token);
     const wasRefused = verdict?.allowed === false;
     const uses = core.limits.usage(vendor, charge?.token);
-    const fault = wasRefused ? undefined : core.faults.forRequest(vendor, endpoint);
+    const fault = wasRefused ? undefined : core.faults.forRequest(vendor, endpoint, resourceOf(request));
     request.visit = { endpoint, startedAtMs: core.clock.nowMs(), fault, wasRefused, uses, ended };
     reply.raw.once('close', () => leave(core, dialect, request, reply));
 
@@ -87,4 +87,8 @@ function leave(core: Core, dialect: Dialect, request: FastifyRequest, reply: Fas
 export function pathOf(request: FastifyRequest): string {
   const end = request.url.indexOf('?');
   return end < 0 ? request.url : request.url.slice(0, end);
+}
+
+function resourceOf({ params }: FastifyRequest): string | undefined {
+  return (params as { id?: string } | undefined)?.id;
 }

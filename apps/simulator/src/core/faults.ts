@@ -57,6 +57,8 @@ export interface FaultOrder {
   vendor: Vendor;
   endpoint?: string;
   kind: FaultKind;
+  /** The one resource it hits, by its id in the path; any when left out. */
+  resource?: string;
   /** Share of the matching calls that are hit; 1 when left out. */
   rate?: number;
   /** How many hits until the fault is spent; endless when left out. */
@@ -96,8 +98,12 @@ export class Faults {
   }
 
   /** The fault this request runs into, if any. A fault without endpoint hits every endpoint but the webhooks. */
-  forRequest(vendor: Vendor, endpoint: string): (Fault & { kind: RequestKind }) | undefined {
-    return this.strike(vendor, endpoint, [...INSTEAD_KINDS, ...ANSWER_KINDS]);
+  forRequest(
+    vendor: Vendor,
+    endpoint: string,
+    resource?: string,
+  ): (Fault & { kind: RequestKind }) | undefined {
+    return this.strike(vendor, endpoint, [...INSTEAD_KINDS, ...ANSWER_KINDS], resource);
   }
 
   forWebhook(vendor: Vendor): (Fault & { kind: WebhookKind }) | undefined {
@@ -121,10 +127,16 @@ export class Faults {
     return this.armed.some((fault) => fault.vendor === vendor && fault.kind === kind);
   }
 
-  private strike<Kind extends FaultKind>(vendor: Vendor, endpoint: string, kinds: readonly Kind[]) {
+  private strike<Kind extends FaultKind>(
+    vendor: Vendor,
+    endpoint: string,
+    kinds: readonly Kind[],
+    resource?: string,
+  ) {
     for (const fault of this.armed) {
       if (fault.vendor !== vendor || !isOneOf(fault.kind, kinds)) continue;
       if (!(fault.endpoint === undefined ? endpoint !== 'webhooks' : fault.endpoint === endpoint)) continue;
+      if (fault.resource !== undefined && fault.resource !== resource) continue;
       if (!(PLACES_OF[fault.kind]?.includes(endpoint) ?? true)) continue;
       if (fault.random() >= (fault.rate ?? 1)) continue;
       this.hit(fault);

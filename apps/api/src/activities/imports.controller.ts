@@ -1,0 +1,64 @@
+import { Body, Controller, Delete, Get, HttpCode, type MessageEvent, Param, Post, Sse } from '@nestjs/common';
+import {
+  ApiAcceptedResponse,
+  ApiBadRequestResponse,
+  ApiBearerAuth,
+  ApiConflictResponse,
+  ApiNotFoundResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiTags,
+} from '@nestjs/swagger';
+import { map, type Observable } from 'rxjs';
+import { Imports, ImportWatch } from '#activities';
+import { type Caller, CurrentCaller, ErrorAnswer, IdParam } from '#platform';
+import { BeginImport, ImportAnswer } from './imports.dto.js';
+
+@ApiTags('imports')
+@ApiBearerAuth()
+@Controller('v1/imports')
+export class ImportsController {
+  constructor(
+    private readonly imports: Imports,
+    private readonly watch: ImportWatch,
+  ) {}
+
+  @Post()
+  @HttpCode(202)
+  @ApiOperation({ summary: 'Begin an import, or get the unfinished one of that type' })
+  @ApiAcceptedResponse({ type: ImportAnswer })
+  @ApiBadRequestResponse({ type: ErrorAnswer })
+  @ApiConflictResponse({ type: ErrorAnswer, description: 'Strava is not connected' })
+  begin(@CurrentCaller() { athleteId }: Caller, @Body() { type, since }: BeginImport): Promise<ImportAnswer> {
+    return this.imports.begin(athleteId, type, since ?? null);
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'How far it is, and when the rest will arrive' })
+  @ApiOkResponse({ type: ImportAnswer })
+  @ApiNotFoundResponse({ type: ErrorAnswer })
+  look(@CurrentCaller() { athleteId }: Caller, @Param('id', IdParam) id: string): Promise<ImportAnswer> {
+    return this.imports.look(athleteId, id);
+  }
+
+  @Sse(':id/events')
+  @ApiOperation({ summary: 'The same as server-sent events: each change, the end included' })
+  @ApiOkResponse({ type: ImportAnswer })
+  @ApiNotFoundResponse({ type: ErrorAnswer })
+  async events(
+    @CurrentCaller() { athleteId }: Caller,
+    @Param('id', IdParam) id: string,
+  ): Promise<Observable<MessageEvent>> {
+    const first = await this.imports.look(athleteId, id);
+    return this.watch.follow(athleteId, id, first).pipe(map((view) => ({ data: view })));
+  }
+
+  @Delete(':id')
+  @ApiOperation({ summary: 'Cancel it; what has been imported stays' })
+  @ApiOkResponse({ type: ImportAnswer })
+  @ApiNotFoundResponse({ type: ErrorAnswer })
+  @ApiConflictResponse({ type: ErrorAnswer, description: 'it has ended already' })
+  cancel(@CurrentCaller() { athleteId }: Caller, @Param('id', IdParam) id: string): Promise<ImportAnswer> {
+    return this.imports.cancel(athleteId, id);
+  }
+}

@@ -1,0 +1,78 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Connections } from '#connections';
+import { Database, LOGGER, type Logger, Sweeps, TIME_SCALE, type TimeScale } from '#platform';
+import { PERSONAL_RECORDS, type PersonalRecords } from './personal-records.js';
+import { type Deletion, Receipts } from './receipts.js';
+
+const EVERY_MS = 5_000;
+const LEASE_MS = 60_000;
+
+/** Deletes what was asked for, in small transactions that each count what they deleted; resumes where a worker died. */
+@Injectable()
+export class Deletions implements OnApplicationBootstrap {
+  constructor(
+    private readonly receipts: Receipts,
+    private readonly connections: Connections,
+    private readonly database: Database,
+    private readonly sweeps: Sweeps,
+    @Inject(PERSONAL_RECORDS) private readonly records: readonly PersonalRecords[],
+    @Inject(TIME_SCALE) private readonly scale: TimeScale,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.sweeps.every('deletions', EVERY_MS, () => this.runOnce());
+  }
+
+  async runOnce(): Promise<void> {
+    for (;;) {
+      const deletion = await this.receipts.claim(this.leaseMs);
+      if (!deletion) return;
+      await this.carryOut(deletion);
+    }
+  }
+
+  private async carryOut(deletion: Deletion): Promise<void> {
+    await this.cutConnections(deletion);
+    const { id, athlete_id: athleteId, provider, requested_at } = deletion;
+    // A Date has no microseconds.
+    const until = new Date(requested_at.getTime() + 1);
+    for (const records of this.records)
+      if (provider === null || records.provider === provider)
+        await this.deleteAll(id, records, athleteId, until);
+    await this.database.transaction(async (sql) => {
+      if (provider === null) await sql.query('delete from athlete where id = $1', [athleteId]);
+      await this.receipts.complete(sql, id);
+    });
+    this.logger.info({ receipt_id: id, reason: deletion.reason }, 'deletion completed');
+  }
+
+  /** Which also makes late answers of the vendor's worthless. A connection made since then is another wish. */
+  private async cutConnections({ athlete_id, provider, requested_at }: Deletion): Promise<void> {
+    for (const connection of await this.connections.list(athlete_id)) {
+      const isMeant = provider === null || connection.provider === provider;
+      if (isMeant && new Date(connection.connected_at) <= requested_at)
+        await this.connections.disconnect(athlete_id, connection.provider);
+    }
+  }
+
+  private async deleteAll(
+    id: string,
+    records: PersonalRecords,
+    athleteId: string,
+    until: Date,
+  ): Promise<void> {
+    for (;;) {
+      const deleted = await this.database.transaction(async (sql) => {
+        const some = await records.deleteSome(sql, athleteId, until);
+        await this.receipts.count(sql, id, records.name, some, this.leaseMs);
+        return some;
+      });
+      if (deleted === 0) return;
+    }
+  }
+
+  private get leaseMs(): number {
+    return this.scale.guard(LEASE_MS);
+  }
+}

@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import { type Provider } from '#connections';
+import { Database, loadSql, NotFound, type Sql } from '#platform';
+
+const claimReceipt = loadSql(import.meta.url, './sql/claim-receipt.sql');
+
+export interface Deletion {
+  readonly id: string;
+  readonly athlete_id: string;
+  readonly provider: Provider | null;
+  readonly reason: 'requested' | 'deauthorized';
+  readonly deleted: Readonly<Record<string, number>>;
+  readonly requested_at: Date;
+}
+
+export interface ReceiptView {
+  readonly id: string;
+  readonly what: 'account' | Provider;
+  readonly reason: string;
+  readonly status: 'pending' | 'completed';
+  readonly requested_at: Date;
+  readonly completed_at: Date | null;
+  readonly deleted: Readonly<Record<string, number>>;
+}
+
+/** The deletions asked for: first a promise, then the proof. */
+@Injectable()
+export class Receipts {
+  constructor(private readonly database: Database) {}
+
+  async open(athleteId: string, provider: Provider | null, reason: Deletion['reason']): Promise<string> {
+    const statement = 'insert into receipt (athlete_id, provider, reason) values ($1, $2, $3) returning id';
+    const { rows } = await this.database.query<{ id: string }>(statement, [athleteId, provider, reason]);
+    return (rows[0] as { id: string }).id;
+  }
+
+  async find(id: string): Promise<ReceiptView> {
+    const statement = `
+      select
+        id, coalesce(provider, 'account') as what, reason, requested_at, completed_at, deleted,
+        case when completed_at is null then 'pending' else 'completed' end as status
+      from receipt
+      where id = $1`;
+    const { rows } = await this.database.query<ReceiptView>(statement, [id]);
+    if (!rows[0]) throw new NotFound('No such receipt');
+    return rows[0];
+  }
+
+  async claim(leaseMs: number): Promise<Deletion | undefined> {
+    const { rows } = await this.database.query<Deletion>(claimReceipt, [leaseMs]);
+    return rows[0];
+  }
+
+  /** In the transaction of the deletion, so that the counts are right whenever a worker dies. */
+  async count(sql: Sql, id: string, name: string, deleted: number, leaseMs: number): Promise<void> {
+    const statement = `
+      update receipt
+      set
+        deleted = jsonb_set(deleted, array[$2], to_jsonb(coalesce((deleted ->> $2)::int, 0) + $3::int)),
+        leased_until = clock_timestamp() + $4 * interval '1 millisecond'
+      where id = $1`;
+    await sql.query(statement, [id, name, deleted, leaseMs]);
+  }
+
+  async complete(sql: Sql, id: string): Promise<void> {
+    const statement = 'update receipt set completed_at = now(), leased_until = null where id = $1';
+    await sql.query(statement, [id]);
+  }
+}

@@ -1,0 +1,235 @@
+import { type Athletes, ConnectionCut, NeedsReauth, NotConnected } from '#connections';
+import { type Clock, type Database, type Sql, type TimeScale } from '#platform';
+import {
+  StravaAnswerMalformed,
+  StravaBudgetUnavailable,
+  type StravaClient,
+  StravaForbidden,
+  StravaNotFound,
+  StravaOutage,
+  StravaRateLimited,
+  StravaTokenRevoked,
+} from '#strava';
+import { type ActivityStore, type Pending } from '../activity-store.js';
+import { beforeOfNextPage, type ImportCursor } from './import-cursor.js';
+import { type ImportJobs } from './import-jobs.js';
+import { type Turn } from './import-job.js';
+
+/** How a turn ended. Only `over` leaves nothing to do. */
+export type Outcome =
+  | { readonly kind: 'more' }
+  | { readonly kind: 'over' }
+  | { readonly kind: 'limited'; readonly forMs: number }
+  /** Nobody can say what has been spent. */
+  | { readonly kind: 'unmetered' }
+  | { readonly kind: 'outage'; readonly error: string }
+  | { readonly kind: 'waiting'; readonly forMs: number }
+  | { readonly kind: 'failed'; readonly error: string };
+
+export interface ImportParts {
+  readonly strava: StravaClient;
+  readonly athletes: Athletes;
+  readonly jobs: ImportJobs;
+  readonly store: ActivityStore;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly scale: TimeScale;
+}
+
+interface Suspect {
+  readonly pending: Pending;
+  readonly part: 'detail' | 'photos';
+  readonly error: string;
+}
+
+// Ten calls, then the next athlete's turn: nobody's history delays another's for longer.
+const CALLS_A_TURN = 10;
+const PAGE = 200;
+// Several in a row that fail are the vendor's trouble, not theirs.
+const OUTAGE = 3;
+// A call that comes at a boundary or while all slots are taken waits here for its moment.
+const WAIT_MS = 10_000;
+const RETRY_AFTER_MS = [60_000, 300_000];
+
+/**
+ * Some calls of one import: summaries first, then details, then photos, newest first. What is missing is read from the
+ * rows, and each answer is committed before the next call, so that a worker that dies repeats one call at most.
+ */
+export class ImportTurn {
+  private cursor: ImportCursor;
+  private suspects: Suspect[] = [];
+
+  constructor(
+    private readonly parts: ImportParts,
+    private readonly turn: Turn,
+    private readonly signal: AbortSignal,
+    private readonly isStopping: () => boolean,
+  ) {
+    this.cursor = turn.sync_cursor;
+  }
+
+  async run(): Promise<Outcome> {
+    try {
+      for (let calls = 0; calls < CALLS_A_TURN; calls += 1) {
+        if (this.signal.aborted) return { kind: 'over' };
+        if (this.isStopping()) return { kind: 'more' };
+        const outcome = await this.step();
+        if (outcome) return outcome;
+      }
+      return { kind: 'more' };
+    } catch (error) {
+      if (this.signal.aborted) return { kind: 'over' };
+      return outcomeOf(error);
+    }
+  }
+
+  /** One call of the vendor's; answers only where the turn is to end. */
+  private async step(): Promise<Outcome | undefined> {
+    if (this.cursor.phase === 'summaries') return this.listPage();
+    const except = this.suspects.map(({ pending }) => pending.external_activity_id);
+    const wanted = { athleteId: this.turn.athlete_id, since: this.turn.since, except };
+    const detail = await this.parts.store.nextPendingDetail(this.parts.database, wanted);
+    if (detail) return this.fetchDetail(detail);
+    const photos = await this.parts.store.nextPendingPhotos(this.parts.database, wanted);
+    if (photos) return this.fetchPhotos(photos);
+    return this.nothingDue();
+  }
+
+  private async listPage(): Promise<Outcome | undefined> {
+    const { strava, clock, store, jobs } = this.parts;
+    const askedAt = new Date(clock.nowMs());
+    const before = this.cursor.before === null ? undefined : new Date(this.cursor.before * 1_000);
+    const page = await strava.listActivities(this.asker, { before, perPage: PAGE });
+    const { since } = this.turn;
+    const inRange = since ? page.filter(({ startTime }) => startTime >= since) : page;
+    const oldest = page.reduce<Date | undefined>(
+      (last, { startTime }) => (last && last <= startTime ? last : startTime),
+      undefined,
+    );
+    return this.commit(async (sql) => {
+      await store.saveSummaries(sql, this.turn.athlete_id, inRange, askedAt);
+      if (oldest && page.length === PAGE && inRange.length === PAGE)
+        return jobs.moveOn(
+          sql,
+          this.turn,
+          this.moved({ before: beforeOfNextPage(oldest, this.cursor.before) }),
+        );
+      const { total, stored } = await jobs.scope(sql, this.turn);
+      return jobs.moveOn(
+        sql,
+        this.turn,
+        this.moved({ phase: 'details', activities_imported: stored }),
+        total,
+      );
+    });
+  }
+
+  private async fetchDetail(pending: Pending): Promise<Outcome | undefined> {
+    const { strava, clock, store, jobs } = this.parts;
+    const askedAt = new Date(clock.nowMs());
+    return this.attempt({ pending, part: 'detail' }, async () => {
+      const detail = await strava.activity(this.asker, pending.external_activity_id);
+      return this.commit(async (sql) => {
+        await store.saveDetail(sql, this.turn.athlete_id, detail, askedAt);
+        const activities_imported = this.cursor.activities_imported + 1;
+        return jobs.moveOn(
+          sql,
+          this.turn,
+          this.moved({ phase: 'details', activities_imported, last_activity_id: detail.id }),
+        );
+      });
+    });
+  }
+
+  private async fetchPhotos(pending: Pending): Promise<Outcome | undefined> {
+    const { strava, store, jobs } = this.parts;
+    return this.attempt({ pending, part: 'photos' }, async () => {
+      const photos = await strava.photos(this.asker, pending.external_activity_id);
+      return this.commit(async (sql) => {
+        await store.savePhotos(sql, pending.id, photos);
+        const photos_imported = this.cursor.photos_imported + photos.length;
+        return jobs.moveOn(sql, this.turn, this.moved({ phase: 'photos', photos_imported }));
+      });
+    });
+  }
+
+  /** One that cannot be fetched is a suspect until another can: only then it is its own fault. */
+  private async attempt(
+    item: Omit<Suspect, 'error'>,
+    work: () => Promise<Outcome | undefined>,
+  ): Promise<Outcome | undefined> {
+    try {
+      const outcome = await work();
+      await this.convictSuspects();
+      return outcome;
+    } catch (error) {
+      if (error instanceof StravaNotFound || error instanceof StravaForbidden) {
+        await this.parts.store.setAside(this.parts.database, item.pending.id, item.part, error.message);
+        return undefined;
+      }
+      if (!(error instanceof StravaOutage || error instanceof StravaAnswerMalformed)) throw error;
+      this.suspects.push({ ...item, error: error.message });
+      return this.suspects.length < OUTAGE ? undefined : { kind: 'outage', error: error.message };
+    }
+  }
+
+  private async nothingDue(): Promise<Outcome | undefined> {
+    const { jobs, database, store } = this.parts;
+    if (this.suspects.length > 0) {
+      await this.convictSuspects();
+      return undefined;
+    }
+    const scope = await jobs.scope(database, this.turn);
+    if (scope.retry_in_ms !== null) return { kind: 'waiting', forMs: scope.retry_in_ms };
+    const cursor = { ...this.cursor, activities_imported: scope.stored };
+    await this.parts.athletes.inGeneration(this.turn.athlete_id, this.turn.generation, async (sql) => {
+      const isOurs = await jobs.finish(sql, this.turn, { status: 'completed', cursor, total: scope.total });
+      // What was recorded while it ran is the next one's.
+      if (isOurs) await store.syncedSince(sql, this.turn.athlete_id, this.turn.created_at);
+    });
+    return { kind: 'over' };
+  }
+
+  private async convictSuspects(): Promise<void> {
+    const { store, database, scale } = this.parts;
+    const retryAfterMs = RETRY_AFTER_MS.map(scale.wait);
+    for (const { pending, part, error } of this.suspects.splice(0))
+      await store.failed(database, pending.id, part, error, retryAfterMs);
+  }
+
+  /** Rows and cursor in one transaction, unless the connection has been cut since this turn began. */
+  private async commit(work: (sql: Sql) => Promise<boolean>): Promise<Outcome | undefined> {
+    const { athlete_id, generation } = this.turn;
+    const isOurs = await this.parts.athletes.inGeneration(athlete_id, generation, work);
+    return isOurs ? undefined : { kind: 'over' };
+  }
+
+  private moved(change: Partial<ImportCursor>): ImportCursor {
+    this.cursor = { ...this.cursor, ...change };
+    return this.cursor;
+  }
+
+  private get asker() {
+    return {
+      athleteId: this.turn.athlete_id,
+      class: 'import' as const,
+      signal: this.signal,
+      waitMs: WAIT_MS,
+    };
+  }
+}
+
+function outcomeOf(error: unknown): Outcome {
+  if (error instanceof StravaRateLimited) return { kind: 'limited', forMs: error.retryAfterMs };
+  if (error instanceof StravaBudgetUnavailable) return { kind: 'unmetered' };
+  if (error instanceof ConnectionCut) return { kind: 'over' };
+  if (error instanceof StravaTokenRevoked || error instanceof NeedsReauth || error instanceof NotConnected)
+    return { kind: 'failed', error: 'Strava does not accept the connection any more: connect again' };
+  if (
+    error instanceof StravaOutage ||
+    error instanceof StravaAnswerMalformed ||
+    error instanceof StravaForbidden
+  )
+    return { kind: 'outage', error: error.message };
+  throw error;
+}

@@ -1,0 +1,49 @@
+const RENEWALS_A_LEASE = 3;
+
+/**
+ * The right to work on something, renewed at a third of its length. `signal` aborts when it is lost: taken by another, or
+ * not renewed in time, which is judged before the database can give it to somebody else.
+ */
+export class Lease {
+  private readonly lost = new AbortController();
+  private readonly heartbeat: NodeJS.Timeout;
+  private expiry: NodeJS.Timeout;
+  private isOver = false;
+
+  constructor(
+    private readonly ms: number,
+    private readonly renew: () => Promise<boolean>,
+  ) {
+    this.heartbeat = setInterval(() => void this.beat(), ms / RENEWALS_A_LEASE);
+    this.expiry = this.expireIn(ms);
+  }
+
+  get signal(): AbortSignal {
+    return this.lost.signal;
+  }
+
+  end(): void {
+    this.isOver = true;
+    clearInterval(this.heartbeat);
+    clearTimeout(this.expiry);
+  }
+
+  private async beat(): Promise<void> {
+    const askedAtMs = performance.now();
+    // A renewal that fails is not yet a loss: there are two more before the lease ends.
+    const renewed = await this.renew().catch(() => undefined);
+    if (renewed === undefined || this.isOver) return;
+    if (!renewed) return this.lose();
+    clearTimeout(this.expiry);
+    this.expiry = this.expireIn(this.ms - (performance.now() - askedAtMs));
+  }
+
+  private expireIn(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.lose(), ms);
+  }
+
+  private lose(): void {
+    this.end();
+    this.lost.abort();
+  }
+}

@@ -1,0 +1,14 @@
+update import_jobs
+set
+  status = $3,
+  sync_cursor = coalesce($4, sync_cursor),
+  activities_total = coalesce($5, activities_total),
+  error = $6,
+  retry_after = null,
+  leased_until = null,
+  finished_at = now(),
+  updated_at = now()
+where id = $1
+  and turn = $2
+  and status = 'started'
+returning athlete_id, started_at

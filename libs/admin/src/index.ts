@@ -1,0 +1,2 @@
+export { AdminModule } from './admin.module.js';
+export { type BudgetView, Observability, type ObservabilityView } from './observability.js';

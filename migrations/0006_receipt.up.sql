@@ -1,0 +1,14 @@
+-- What a person asked us to delete, and what has been deleted. It outlives the athlete, so it refers to nothing.
+create table receipt (
+  id uuid primary key default gen_random_uuid(),
+  athlete_id uuid not null,
+  -- Null: the whole account.
+  provider text check (provider in ('strava', 'oura', 'whoop')),
+  reason text not null check (reason in ('requested', 'deauthorized')),
+  deleted jsonb not null default '{}',
+  requested_at timestamptz not null default now(),
+  completed_at timestamptz,
+  leased_until timestamptz
+);
+
+create index receipt_open on receipt (requested_at) where completed_at is null;

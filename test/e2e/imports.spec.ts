@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../harness/eventually.js';
+import { type ImportBody, type ReceiptBody, World } from '../harness/world.js';
+
+const is = (status: string) => (body: ImportBody) => body.status === status;
+
+// A window lasts three seconds: long enough to look at one that is full.
+const TIME_SCALE = 300;
+
+describe('an import', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.start({ timeScale: TIME_SCALE });
+  });
+  afterAll(() => world.stop());
+
+  const begin = async (athlete: string, body: object = { type: 'full' }) =>
+    (await world.call<ImportBody>(athlete, 'POST', '/v1/imports', body)).body;
+
+  async function connected(activities: number): Promise<{ athlete: string; vendorId: string }> {
+    const athlete = randomUUID();
+    const vendorId = await world.vendorAthlete(activities);
+    await world.connect(athlete, vendorId);
+    return { athlete, vendorId };
+  }
+
+  interface Listed {
+    readonly id: string;
+    readonly external_activity_id: string;
+    readonly name: string;
+  }
+  const listed = async (athlete: string) =>
+    (await world.call<{ items: Listed[] }>(athlete, 'GET', '/v1/activities?limit=200')).body.items;
+
+  const receiptOf = (athlete: string) =>
+    eventually('the receipt is complete', async () => {
+      const done = 'select 1 from receipt where athlete_id = $1 and completed_at is not null';
+      return (await world.rows(done, [athlete])).length > 0;
+    });
+
+  it('begins by itself with a connection, waits for windows, and ends with everything, each fetched once', async () => {
+    const { athlete } = await connected(150);
+    const { id } = await begin(athlete);
+    const limited = await world.importUntil(athlete, id, is('rate_limited'));
+    expect(limited.message).toMatch(/^Rate limited, resuming at \d\d:\d\d UTC/);
+    expect(Date.parse(limited.retry_after ?? '')).toBeGreaterThan(Date.now() - 3_000);
+    expect(Date.parse(limited.eta ?? '')).toBeGreaterThan(Date.now() - 3_000);
+    const done = await world.importUntil(athlete, id, is('completed'));
+    expect(done).toMatchObject({
+      activities_imported: 150,
+      activities_total: 150,
+      retry_after: null,
+      eta: null,
+      message: 'Completed: 150 activities imported',
+    });
+    expect(await world.stravaStats()).toMatchObject({ over_limit: 0, duplicate_requests: 0 });
+    expect(await listed(athlete)).toHaveLength(150);
+  });
+
+  it('shows a new upload at once while a history is being imported', async () => {
+    const { athlete, vendorId } = await connected(250);
+    const { id } = await begin(athlete);
+    await world.importUntil(athlete, id, is('rate_limited'));
+    await world.control('POST', 'activities', { athlete_id: vendorId, name: 'Just now' });
+    await eventually('the new upload is listed', async () =>
+      (await listed(athlete)).some(({ name }) => name === 'Just now'),
+    );
+    expect((await world.call<ImportBody>(athlete, 'GET', `/v1/imports/${id}`)).body.status).not.toBe(
+      'completed',
+    );
+    await world.call(athlete, 'DELETE', `/v1/imports/${id}`);
+  });
+
+  it('sets a poisonous activity aside and goes on; the next import tries it again', async () => {
+    const athlete = randomUUID();
+    const vendorId = await world.vendorAthlete(0);
+    const made = [];
+    for (const _ of [1, 2, 3])
+      made.push(await world.control<{ id: string }>('POST', 'activities', { athlete_id: vendorId }));
+    const [, poison] = made as [unknown, { id: string }];
+    await world.control('POST', 'faults', {
+      vendor: 'strava',
+      endpoint: 'activity',
+      kind: 'http_500',
+      resource: poison.id,
+    });
+    await world.connect(athlete, vendorId);
+    const first = await begin(athlete);
+    const done = await world.importUntil(athlete, first.id, is('completed'));
+    expect(done.message).toBe('Completed: 2 activities imported, 1 set aside');
+    await world.control('DELETE', 'faults');
+    const second = await begin(athlete);
+    expect(second.id).not.toBe(first.id);
+    expect((await world.importUntil(athlete, second.id, is('completed'))).activities_imported).toBe(3);
+  });
+
+  it('stops when the athlete deauthorises at the vendor, and leaves nothing behind', async () => {
+    const { athlete, vendorId } = await connected(250);
+    const { id } = await begin(athlete);
+    await world.importUntil(athlete, id, ({ activities_imported }) => activities_imported > 20);
+    await world.control('POST', 'deauthorize', { athlete_id: vendorId });
+    await receiptOf(athlete);
+    expect(await listed(athlete)).toEqual([]);
+    expect((await world.call<{ items: unknown[] }>(athlete, 'GET', '/v1/connections')).body.items).toEqual(
+      [],
+    );
+    expect((await world.call(athlete, 'GET', `/v1/imports/${id}`)).status).toBe(404);
+  });
+
+  it('can be cancelled, keeps what it has, and may begin again', async () => {
+    const { athlete } = await connected(120);
+    const { id } = await begin(athlete);
+    await world.importUntil(athlete, id, ({ activities_imported }) => activities_imported > 5);
+    const { status, body } = await world.call<ImportBody>(athlete, 'DELETE', `/v1/imports/${id}`);
+    expect([status, body.status]).toEqual([200, 'cancelled']);
+    expect((await world.call(athlete, 'DELETE', `/v1/imports/${id}`)).status).toBe(200);
+    const again = await begin(athlete);
+    expect(again.id).not.toBe(id);
+    const done = await world.importUntil(athlete, again.id, is('completed'));
+    expect(done.activities_imported).toBe(120);
+    expect((await world.call(athlete, 'DELETE', `/v1/imports/${again.id}`)).status).toBe(409);
+    expect((await world.stravaStats()).by_endpoint.activity).toBeDefined();
+  });
+
+  it('leaves out what began before `since`', async () => {
+    const { athlete } = await connected(60);
+    const { id } = await begin(athlete);
+    await world.importUntil(athlete, id, is('completed'));
+    const newest = await listed(athlete);
+    expect(newest).toHaveLength(60);
+    const other = randomUUID();
+    await world.connect(other, await world.vendorAthlete(60));
+    const whole = await begin(other);
+    await world.importUntil(other, whole.id, is('completed'));
+    const since = new Date(Date.now() - 7 * 86_400_000).toISOString();
+    const recent = await begin(other, { type: 'full', since });
+    const done = await world.importUntil(other, recent.id, is('completed'));
+    expect(done.activities_total).toBeLessThan(60);
+  });
+
+  it('deletes an account and everything in it, and gives a receipt for it', async () => {
+    const { athlete } = await connected(12);
+    const { id } = await begin(athlete);
+    await world.importUntil(athlete, id, is('completed'));
+    const { status, body } = await world.call<{ receipt_id: string }>(athlete, 'DELETE', '/v1/account');
+    expect(status).toBe(202);
+    await receiptOf(athlete);
+    const receipt = (await (
+      await fetch(`${world.api.url}/v1/receipts/${body.receipt_id}`)
+    ).json()) as ReceiptBody;
+    expect(receipt).toMatchObject({
+      what: 'account',
+      reason: 'requested',
+      deleted: { activities: 12, imports: 1 },
+    });
+    expect(await listed(athlete)).toEqual([]);
+  });
+
+  describe('refuses', () => {
+    it.each([
+      [{}, 'type'],
+      [{ type: 'everything' }, 'type'],
+      [{ type: 'full', since: 'yesterday' }, 'since'],
+      [{ type: 'full', since: '2026-01-01T00:00:00Z', more: 1 }, 'more'],
+    ])('%j, naming the field', async (body, field) => {
+      const answer = await world.call<{ details: string[] }>(randomUUID(), 'POST', '/v1/imports', body);
+      expect(answer.status).toBe(400);
+      expect(answer.body.details.join()).toContain(`${field}: `);
+    });
+
+    it('to begin without a connection', async () => {
+      expect((await world.call(randomUUID(), 'POST', '/v1/imports', { type: 'full' })).status).toBe(409);
+    });
+
+    it.each(['GET', 'DELETE'])('%s of another athlete’s import, as if there were none', async (method) => {
+      const { athlete } = await connected(1);
+      const { id } = await begin(athlete);
+      expect((await world.call(randomUUID(), method, `/v1/imports/${id}`)).status).toBe(404);
+      expect((await world.call(randomUUID(), method, `/v1/imports/${randomUUID()}`)).status).toBe(404);
+      expect((await world.call(athlete, method, '/v1/imports/1')).status).toBe(404);
+    });
+  });
+});
