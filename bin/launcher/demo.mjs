@@ -5,6 +5,7 @@ import { say, step } from './progress.mjs';
 // Enough to meet Strava's limit of 100 a window, and to be through within a few of TIME_SCALE's seconds.
 const ACTIVITIES = 240;
 const LOOK_AGAIN_MS = 100;
+const TELL_AGAIN_MS = 1_000;
 const UNFINISHED = ['queued', 'started', 'rate_limited'];
 
 /** Both athletes exist from their first call on. */
@@ -31,13 +32,17 @@ async function connect(client, simulator) {
     throw new Failure(`The demo athlete could not be connected: ${await callback.text()}`);
 }
 
-/** Says each change of state; how far it is in between is the step's own clock. */
+/** Says how far it is, each change of state and otherwise once a second. */
 async function follow(client, id) {
-  let told;
+  let toldStatus;
+  let toldAt = 0;
   for (;;) {
     const { status, message } = await call(client, 'GET', `/v1/imports/${id}`);
-    if (status !== told && status !== 'started') say(`  ${message}`);
-    told = status;
+    if (status !== toldStatus || Date.now() - toldAt > TELL_AGAIN_MS) {
+      say(`  ${message}`);
+      toldStatus = status;
+      toldAt = Date.now();
+    }
     if (!UNFINISHED.includes(status)) return;
     await pause(LOOK_AGAIN_MS);
   }
