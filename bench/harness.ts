@@ -43,6 +43,15 @@ export function residentMegabytes(pid: number): number {
   return Number(kilobytes) / 1_024;
 }
 
+const CLOCK_TICKS_PER_SECOND = 100;
+
+/** Processor time used so far, by the program and by the kernel for it. */
+export function processorSeconds(pid: number): number {
+  const [, afterName = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const [user, system] = afterName.split(' ').slice(11, 13);
+  return (Number(user) + Number(system)) / CLOCK_TICKS_PER_SECOND;
+}
+
 export function median(numbers: readonly number[]): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

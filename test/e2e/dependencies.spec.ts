@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { eventually } from '../harness/eventually.js';
 import { testEnvironment, tokenFor, type TestEnvironment } from '../harness/environment.js';
+import { Pool } from '../harness/pool.js';
 import { ProductProcess } from '../harness/process.js';
 import { Proxy } from '../harness/proxy.js';
 import { required } from '../harness/servers.js';
@@ -16,57 +17,70 @@ const subsets = [1, 2, 3, 4, 5, 6, 7].map((bits) => DEPENDENCIES.filter((_, inde
 const everyOutage: Outage[] = WAYS.flatMap((way) => subsets.map((away) => [way, away] as const));
 const total: Outage[] = WAYS.map((way) => [way, DEPENDENCIES]);
 
+// Most of an outage is waiting for time-outs, so two are lived through at a time, each by a process of its own.
 describe.each([
-  ['api', everyOutage],
-  ['worker', total],
-] as const)('the %s without some of its servers', (app, outages) => {
-  let environment: TestEnvironment;
-  let proxies: Record<Dependency, Proxy>;
-  let process: ProductProcess;
-  beforeAll(async () => {
-    environment = await testEnvironment();
-    proxies = {
+  ['api', everyOutage, 2],
+  ['worker', total, 1],
+] as const)('the %s without some of its servers', (app, outages, processes) => {
+  const surrounded = new Pool(processes, () => Surrounded.start(app));
+  afterAll(() => surrounded.close((one) => one.stop()));
+
+  it.concurrent.each(outages)(
+    'lives through %s of %j: says so within 5 s and is ready again when they are back',
+    (way, away) =>
+      surrounded.use(async ({ process, proxies }) => {
+        for (const name of away) proxies[name][way]();
+
+        const ask = (path: string) => within5s(() => request(process.url).get(path));
+        const [ready, live, metrics] = await Promise.all([
+          ask('/health/ready'),
+          ask('/health/live'),
+          ask('/metrics'),
+          app === 'api' ? expectHonestAnswer(process.url, away) : undefined,
+        ]);
+        expect([ready.status, live.status, metrics.status]).toEqual([503, 200, 200]);
+        for (const name of DEPENDENCIES)
+          expect(ready.body.details[name].status).toBe(away.includes(name) ? 'down' : 'up');
+
+        for (const name of away) proxies[name].heal();
+        await eventually(
+          'ready again',
+          async () => (await request(process.url).get('/health/ready')).status === 200,
+        );
+      }),
+  );
+});
+
+/** A process whose servers are all behind proxies. */
+class Surrounded {
+  private constructor(
+    readonly process: ProductProcess,
+    readonly proxies: Record<Dependency, Proxy>,
+    private readonly environment: TestEnvironment,
+  ) {}
+
+  static async start(app: string): Promise<Surrounded> {
+    const environment = await testEnvironment();
+    const proxies = {
       postgres: await Proxy.before(environment.env.DATABASE_URL ?? ''),
       redis: await Proxy.before(required('REDIS_URL')),
       nats: await Proxy.before(required('NATS_URL')),
     };
-    process = await ProductProcess.start(app, {
+    const process = await ProductProcess.start(app, {
       ...environment.env,
       DATABASE_URL: proxies.postgres.url,
       REDIS_URL: proxies.redis.url,
       NATS_URL: proxies.nats.url,
     });
-  });
-  afterAll(async () => {
-    await process.stop();
-    await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
-    await environment.release();
-  });
+    return new Surrounded(process, proxies, environment);
+  }
 
-  it.each(outages)(
-    'lives through %s of %j: says so within 5 s and is ready again when they are back',
-    async (way, away) => {
-      for (const name of away) proxies[name][way]();
-
-      const ask = (path: string) => within5s(() => request(process.url).get(path));
-      const [ready, live, metrics] = await Promise.all([
-        ask('/health/ready'),
-        ask('/health/live'),
-        ask('/metrics'),
-        app === 'api' ? expectHonestAnswer(process.url, away) : undefined,
-      ]);
-      expect([ready.status, live.status, metrics.status]).toEqual([503, 200, 200]);
-      for (const name of DEPENDENCIES)
-        expect(ready.body.details[name].status).toBe(away.includes(name) ? 'down' : 'up');
-
-      for (const name of away) proxies[name].heal();
-      await eventually(
-        'ready again',
-        async () => (await request(process.url).get('/health/ready')).status === 200,
-      );
-    },
-  );
-});
+  async stop(): Promise<void> {
+    await this.process.stop();
+    await Promise.all(Object.values(this.proxies).map((proxy) => proxy.close()));
+    await this.environment.release();
+  }
+}
 
 /** A caller never seen needs a row, so Postgres; without Redis it is not counted, and NATS is not needed. */
 async function expectHonestAnswer(url: string, away: readonly Dependency[]): Promise<void> {

@@ -86,14 +86,43 @@ describe('the api', () => {
     expect(raw.text).not.toMatch(/node_modules|\.js:|at .*\(/);
   });
 
-  it('answers what is not HTTP in the same shape', async () => {
-    expect(await rawBytes(api.url, 'NONSENSE\r\n\r\n')).toMatch(
-      /^HTTP\/1\.1 400 [^]*"error":"Malformed request"/,
-    );
-    const long = `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'y'.repeat(40_000)}\r\n\r\n`;
-    expect(await rawBytes(api.url, long)).toMatch(
-      /^HTTP\/1\.1 431 [^]*"error":"Request headers are too large"/,
-    );
+  it.each([
+    ['what is not HTTP', 'NONSENSE\r\n\r\n', 400, 'Malformed request'],
+    ['no Host', 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'Malformed request'],
+    [
+      'headers too large',
+      `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'y'.repeat(40_000)}\r\n\r\n`,
+      431,
+      'Request headers are too large',
+    ],
+    [
+      'an expectation that nobody knows',
+      'POST /v1/me HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\nContent-Length: 2\r\n\r\n{}',
+      417,
+      'Only 100-continue can be expected',
+    ],
+  ])('answers %s, which no route sees, like everything else', async (_, bytes, status, error) => {
+    const answer = await rawBytes(api.url, bytes);
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    const [, id] = /^x-request-id: (.+)$/im.exec(head) ?? [];
+    expect(Number(head.slice(9, 12))).toBe(status);
+    expect(id).toMatch(UUID);
+    expect(head).toMatch(/^x-content-type-options: nosniff$/im);
+    expect(JSON.parse(body)).toEqual({ error, details: [], request_id: id });
+  });
+
+  it('takes HTTP/1.0, which knows no Host, and the one expectation there is', async () => {
+    expect(await rawBytes(api.url, 'GET /health/live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+    const polite =
+      'POST /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n';
+    expect(await rawBytes(api.url, polite)).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 404 /);
+  });
+
+  it('documents what every route behind the token may answer', async () => {
+    const { body } = await request(api.url).get('/openapi.json').expect(200);
+    const { responses } = body.paths['/v1/me'].get;
+    expect(Object.keys(responses)).toEqual(['200', '401', '429', '503']);
+    expect(body.paths['/health/live'].get.responses['429']).toBeUndefined();
   });
 
   it('keeps the id a caller gives to a request and replaces an odd one', async () => {

@@ -11,7 +11,12 @@ import { createTestDatabase } from '../harness/test-database.js';
 
 describe('a process', () => {
   let environment: TestEnvironment;
-  beforeAll(async () => (environment = await testEnvironment()));
+  // Five seconds of patience, which the other tests use.
+  let givenUp: Promise<{ at: string; told: string }>;
+  beforeAll(async () => {
+    environment = await testEnvironment();
+    givenUp = startOnSilentServers();
+  });
   afterAll(() => environment.release());
 
   /** Starts it in the hope that it refuses; answers what it says. */
@@ -20,6 +25,20 @@ describe('a process', () => {
     expect(await started.exited()).toBe(1);
     expect(started.stderr).not.toMatch(/\n\s+at /);
     return started.stderr.trim();
+  }
+
+  async function startOnSilentServers(): Promise<{ at: string; told: string }> {
+    const silent = createServer((socket) => void socket.on('error', () => socket.destroy()));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const at = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const told = await refusal({
+      DATABASE_URL: `postgres://u@${at}/x`,
+      REDIS_URL: `redis://${at}`,
+      NATS_URL: `nats://${at}`,
+    });
+    silent.close();
+    return { at, told };
   }
 
   it('lists every problem of its configuration and ends', async () => {
@@ -79,20 +98,9 @@ describe('a process', () => {
   });
 
   it('gives up on servers that take connections and say nothing', async () => {
-    const silent = createServer((socket) => void socket.on('error', () => socket.destroy())).listen(
-      0,
-      '127.0.0.1',
-    );
-    await once(silent, 'listening');
-    const at = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const told = await refusal({
-      DATABASE_URL: `postgres://u@${at}/x`,
-      REDIS_URL: `redis://${at}`,
-      NATS_URL: `nats://${at}`,
-    });
+    const { at, told } = await givenUp;
     for (const name of ['Postgres', 'Redis', 'NATS'])
       expect(told).toContain(`${name} at ${at} cannot be reached`);
-    silent.close();
   });
 
   it('says which port is taken', async () => {

@@ -220,6 +220,42 @@ describe('versions', () => {
   });
 });
 
+describe('a run that is interrupted', () => {
+  const RUN = new URL('../../bin/launcher/run.mjs', import.meta.url).href;
+  // The child notes its pid, and the run says so, once both can be interrupted.
+  const program = (isOrdinary: boolean) => `
+    import { run } from '${RUN}';
+    await run(async ({ children, interruptionIsSuccess, untilInterrupted }) => {
+      const child = children.start('sleeper', 'sleep', ['60'], { log: process.argv[1] });
+      if (${isOrdinary}) interruptionIsSuccess();
+      console.log(child.pid);
+      await untilInterrupted;
+    });`;
+
+  it.each([
+    ['SIGTERM', true, 0],
+    ['SIGINT', true, 0],
+    ['SIGHUP', true, 0],
+    ['SIGTERM', false, 143],
+    ['SIGINT', false, 130],
+    ['SIGHUP', false, 129],
+  ] as const)(
+    'by %s, which is ordinary: %s, ends what it started and answers %i',
+    async (signal, isOrdinary, code) => {
+      const { bornAt } = await launcher('process-identity');
+      const args = ['--input-type=module', '--eval', program(isOrdinary), path.join(folder, 'sleeper.log')];
+      const runner = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+      const sleeper = await new Promise<number>((resolve) =>
+        runner.stdout.once('data', (bytes: Buffer) => resolve(Number(bytes.toString()))),
+      );
+      expect(bornAt(sleeper)).not.toBeNull();
+      runner.kill(signal);
+      expect(await new Promise((resolve) => runner.once('close', resolve))).toBe(code);
+      expect(bornAt(sleeper)).toBeNull();
+    },
+  );
+});
+
 describe('the NATS configuration', () => {
   it('asks for a sync with every message only where the server knows how', async () => {
     const { configurationFor } = await launcher('servers/nats');

@@ -1,6 +1,7 @@
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ErrorAnswer } from '#platform';
+import { withCommonAnswers } from './common-answers.js';
 
 export function describeApi(app: NestFastifyApplication): OpenAPIObject {
   const facts = new DocumentBuilder()
@@ -12,7 +13,7 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addBearerAuth()
     .build();
-  return SwaggerModule.createDocument(app, facts, { extraModels: [ErrorAnswer] });
+  return withCommonAnswers(SwaggerModule.createDocument(app, facts, { extraModels: [ErrorAnswer] }));
 }
 
 /** `/docs` for people, `/openapi.json` for programs. */

@@ -5,11 +5,12 @@ import { ConnectionCut } from './connection-cut.js';
 
 const REMEMBERED = 50_000;
 const REMEMBERED_MS = 60_000;
+const LEAST_REMEMBERED_MS = 30_000;
 
 /** An athlete exists from the first authenticated call on: nobody registers. */
 @Injectable()
 export class Athletes {
-  // Saves a statement per request. It forgets after a minute: another process may have deleted the account meanwhile.
+  // Saves a statement per request. It forgets within a minute: another process may have deleted the account meanwhile.
   private readonly known = new LRUCache<string, true>({ max: REMEMBERED, ttl: REMEMBERED_MS });
 
   private readonly ensuring = new OneAtATime<void>();
@@ -47,6 +48,11 @@ export class Athletes {
       'insert into athlete (id, issuer, subject) values ($1, $2, $3) on conflict (id) do nothing',
       [athleteId, issuer, subject],
     );
-    this.known.set(athleteId, true);
+    this.known.set(athleteId, true, { ttl: rememberedMs() });
   }
+}
+
+/** Athletes who came together, after a restart say, are not forgotten together. */
+function rememberedMs(): number {
+  return LEAST_REMEMBERED_MS + Math.random() * (REMEMBERED_MS - LEAST_REMEMBERED_MS);
 }

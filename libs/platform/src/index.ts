@@ -1,4 +1,4 @@
-export { Admin, CurrentCaller, Public, type AuthenticatedRequest } from './auth/access.js';
+export { Admin, Public, requestOf, type AuthenticatedRequest } from './auth/access.js';
 export { AuthModule } from './auth/auth.module.js';
 export { athleteIdOf, type Caller, type Role as CallerRole } from './auth/caller.js';
 export { Clock, SystemClock } from './clock/clock.js';

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Header, HttpCode, Param, StreamableFile } from '@nestjs/common';
+import { Controller, Delete, Get, Header, HttpCode, Param, StreamableFile, Req } from '@nestjs/common';
 import {
   ApiAcceptedResponse,
   ApiBearerAuth,
@@ -9,7 +9,7 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import { Account, AccountExport, Receipts } from '#account';
-import { type Caller, CurrentCaller, ErrorAnswer, IdParam, Public } from '#platform';
+import { type AuthenticatedRequest, ErrorAnswer, IdParam, Public } from '#platform';
 import { ReceiptAnswer, ReceiptIdAnswer } from './account.dto.js';
 
 @ApiTags('account')
@@ -28,7 +28,7 @@ export class AccountController {
     summary: 'All that is held about the athlete, as tar.gz of NDJSON with a closing manifest',
   })
   @ApiProduces('application/gzip')
-  export(@CurrentCaller() { athleteId }: Caller): StreamableFile {
+  export(@Req() { caller: { athleteId } }: AuthenticatedRequest): StreamableFile {
     return new StreamableFile(this.archive.of(athleteId), {
       type: 'application/gzip',
       disposition: 'attachment; filename="pacekeeper-export.tar.gz"',
@@ -40,7 +40,7 @@ export class AccountController {
   @ApiBearerAuth()
   @ApiOperation({ summary: 'Delete the athlete and everything held about them' })
   @ApiAcceptedResponse({ type: ReceiptIdAnswer })
-  async delete(@CurrentCaller() { athleteId }: Caller): Promise<ReceiptIdAnswer> {
+  async delete(@Req() { caller: { athleteId } }: AuthenticatedRequest): Promise<ReceiptIdAnswer> {
     return { receipt_id: await this.account.delete(athleteId) };
   }
 

@@ -1,4 +1,4 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Controller, Get, Param, Query, Req } from '@nestjs/common';
 import {
   ApiBadRequestResponse,
   ApiBearerAuth,
@@ -8,7 +8,7 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import { Activities } from '#activities';
-import { type Caller, CurrentCaller, ErrorAnswer, IdParam } from '#platform';
+import { type AuthenticatedRequest, ErrorAnswer, IdParam } from '#platform';
 import { ActivitiesAnswer, ActivitiesQuery, ActivityDetailAnswer } from './activities.dto.js';
 
 @ApiTags('activities')
@@ -21,7 +21,10 @@ export class ActivitiesController {
   @ApiOperation({ summary: 'The activities of the athlete, newest first' })
   @ApiOkResponse({ type: ActivitiesAnswer })
   @ApiBadRequestResponse({ type: ErrorAnswer })
-  list(@CurrentCaller() { athleteId }: Caller, @Query() query: ActivitiesQuery): Promise<ActivitiesAnswer> {
+  list(
+    @Req() { caller: { athleteId } }: AuthenticatedRequest,
+    @Query() query: ActivitiesQuery,
+  ): Promise<ActivitiesAnswer> {
     const { sport_type: sportType, ...range } = query;
     return this.activities.list(athleteId, { ...range, sportType });
   }
@@ -31,7 +34,7 @@ export class ActivitiesController {
   @ApiOkResponse({ type: ActivityDetailAnswer })
   @ApiNotFoundResponse({ type: ErrorAnswer })
   find(
-    @CurrentCaller() { athleteId }: Caller,
+    @Req() { caller: { athleteId } }: AuthenticatedRequest,
     @Param('id', IdParam) id: string,
   ): Promise<ActivityDetailAnswer> {
     return this.activities.find(athleteId, id);

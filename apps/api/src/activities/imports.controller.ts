@@ -1,4 +1,15 @@
-import { Body, Controller, Delete, Get, HttpCode, type MessageEvent, Param, Post, Sse } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  type MessageEvent,
+  Param,
+  Post,
+  Sse,
+  Req,
+} from '@nestjs/common';
 import {
   ApiAcceptedResponse,
   ApiBadRequestResponse,
@@ -11,7 +22,7 @@ import {
 } from '@nestjs/swagger';
 import { map, type Observable } from 'rxjs';
 import { Imports, ImportWatch } from '#activities';
-import { type Caller, CurrentCaller, ErrorAnswer, IdParam } from '#platform';
+import { type AuthenticatedRequest, ErrorAnswer, IdParam } from '#platform';
 import { BeginImport, ImportAnswer } from './imports.dto.js';
 
 @ApiTags('imports')
@@ -29,7 +40,10 @@ export class ImportsController {
   @ApiAcceptedResponse({ type: ImportAnswer })
   @ApiBadRequestResponse({ type: ErrorAnswer })
   @ApiConflictResponse({ type: ErrorAnswer, description: 'Strava is not connected' })
-  begin(@CurrentCaller() { athleteId }: Caller, @Body() { type, since }: BeginImport): Promise<ImportAnswer> {
+  begin(
+    @Req() { caller: { athleteId } }: AuthenticatedRequest,
+    @Body() { type, since }: BeginImport,
+  ): Promise<ImportAnswer> {
     return this.imports.begin(athleteId, type, since ?? null);
   }
 
@@ -37,7 +51,10 @@ export class ImportsController {
   @ApiOperation({ summary: 'How far it is, and when the rest will arrive' })
   @ApiOkResponse({ type: ImportAnswer })
   @ApiNotFoundResponse({ type: ErrorAnswer })
-  look(@CurrentCaller() { athleteId }: Caller, @Param('id', IdParam) id: string): Promise<ImportAnswer> {
+  look(
+    @Req() { caller: { athleteId } }: AuthenticatedRequest,
+    @Param('id', IdParam) id: string,
+  ): Promise<ImportAnswer> {
     return this.imports.look(athleteId, id);
   }
 
@@ -46,7 +63,7 @@ export class ImportsController {
   @ApiOkResponse({ type: ImportAnswer })
   @ApiNotFoundResponse({ type: ErrorAnswer })
   async events(
-    @CurrentCaller() { athleteId }: Caller,
+    @Req() { caller: { athleteId } }: AuthenticatedRequest,
     @Param('id', IdParam) id: string,
   ): Promise<Observable<MessageEvent>> {
     const first = await this.imports.look(athleteId, id);
@@ -58,7 +75,10 @@ export class ImportsController {
   @ApiOkResponse({ type: ImportAnswer })
   @ApiNotFoundResponse({ type: ErrorAnswer })
   @ApiConflictResponse({ type: ErrorAnswer, description: 'it has ended already' })
-  cancel(@CurrentCaller() { athleteId }: Caller, @Param('id', IdParam) id: string): Promise<ImportAnswer> {
+  cancel(
+    @Req() { caller: { athleteId } }: AuthenticatedRequest,
+    @Param('id', IdParam) id: string,
+  ): Promise<ImportAnswer> {
     return this.imports.cancel(athleteId, id);
   }
 }

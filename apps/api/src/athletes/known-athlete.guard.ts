@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Athletes } from '#connections';
-import { type AuthenticatedRequest } from '#platform';
+import { requestOf } from '#platform';
 
 /** Behind the auth guard: every handler with a caller may rely on the athlete's row. */
 @Injectable()
@@ -8,7 +8,7 @@ export class KnownAthleteGuard implements CanActivate {
   constructor(private readonly athletes: Athletes) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const { caller } = requestOf(context);
     if (!caller || this.athletes.isKnown(caller)) return true;
     return this.athletes.ensure(caller).then(() => true);
   }

@@ -1,13 +1,6 @@
-import { Controller, Get } from '@nestjs/common';
-import {
-  ApiBearerAuth,
-  ApiOkResponse,
-  ApiOperation,
-  ApiProperty,
-  ApiTags,
-  ApiUnauthorizedResponse,
-} from '@nestjs/swagger';
-import { type Caller, CurrentCaller, ErrorAnswer } from '#platform';
+import { Controller, Get, Req } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { type AuthenticatedRequest } from '#platform';
 
 class Me {
   @ApiProperty({ format: 'uuid' })
@@ -27,8 +20,7 @@ export class MeController {
   @Get()
   @ApiOperation({ summary: 'Whom the token speaks for' })
   @ApiOkResponse({ type: Me })
-  @ApiUnauthorizedResponse({ type: ErrorAnswer })
-  me(@CurrentCaller() caller: Caller): Me {
+  me(@Req() { caller }: AuthenticatedRequest): Me {
     return {
       athlete_id: caller.athleteId,
       role: caller.role,

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
 import {
   ApiAcceptedResponse,
   ApiBadRequestResponse,
@@ -13,7 +13,7 @@ import {
 } from '@nestjs/swagger';
 import { Account } from '#account';
 import { Connecting, Connections, isProvider, PROVIDERS } from '#connections';
-import { type Caller, CurrentCaller, ErrorAnswer, NotFound } from '#platform';
+import { type AuthenticatedRequest, ErrorAnswer, NotFound } from '#platform';
 import { ReceiptIdAnswer } from '../account/account.dto.js';
 import { ConnectAnswer, ConnectionList, ConnectRequest } from './connections.dto.js';
 
@@ -31,7 +31,7 @@ export class ConnectionsController {
   @Get()
   @ApiOperation({ summary: "The athlete's accounts at the vendors" })
   @ApiOkResponse({ type: ConnectionList })
-  async list(@CurrentCaller() { athleteId }: Caller): Promise<ConnectionList> {
+  async list(@Req() { caller: { athleteId } }: AuthenticatedRequest): Promise<ConnectionList> {
     return { items: await this.connections.list(athleteId) };
   }
 
@@ -42,7 +42,7 @@ export class ConnectionsController {
   @ApiBadRequestResponse({ type: ErrorAnswer, description: 'return_url is not allowed' })
   @ApiNotFoundResponse({ type: ErrorAnswer, description: 'This vendor is not offered here' })
   async connect(
-    @CurrentCaller() { athleteId }: Caller,
+    @Req() { caller: { athleteId } }: AuthenticatedRequest,
     @Param('provider') provider: string,
     // The class alone: of a union no metadata is left, and nothing would be checked.
     @Body() body: ConnectRequest,
@@ -60,7 +60,7 @@ export class ConnectionsController {
   @ApiAcceptedResponse({ type: ReceiptIdAnswer })
   @ApiNotFoundResponse({ type: ErrorAnswer, description: 'It is not connected' })
   async disconnect(
-    @CurrentCaller() { athleteId }: Caller,
+    @Req() { caller: { athleteId } }: AuthenticatedRequest,
     @Param('provider') provider: string,
   ): Promise<ReceiptIdAnswer> {
     if (!isProvider(provider)) throw new NotFound('There is no such connection');

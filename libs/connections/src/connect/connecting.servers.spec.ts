@@ -67,9 +67,10 @@ describe.each(PROVIDERS)('connecting %s', (provider) => {
     expect(await rows(athlete)).toEqual([]);
     expect(await harness.simulator.isConnected(vendorId)).toBe(false);
     expect(heard).toContain(`disconnected ${athlete} ${provider}`);
-    const { rows: athletes } = await worker.database.query<{ generation: string }>('select generation from athlete where id = $1', [
-      athlete,
-    ]);
+    const { rows: athletes } = await worker.database.query<{ generation: string }>(
+      'select generation from athlete where id = $1',
+      [athlete],
+    );
     expect(Number(athletes[0]?.generation)).toBeGreaterThan(before.generation);
     expect((await worker.database.query('select from revocation')).count).toBe(0);
     expect(await worker.connections.disconnect(athlete, provider)).toBe(false);

@@ -1,4 +1,4 @@
-import { SetMetadata, createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { type ExecutionContext, SetMetadata } from '@nestjs/common';
 import { type FastifyRequest } from 'fastify';
 import { type Caller } from './caller.js';
 
@@ -11,13 +11,20 @@ export const Public = () => SetMetadata(ACCESS, 'public' satisfies Access);
 /** Only tokens with the role `admin`. */
 export const Admin = () => SetMetadata(ACCESS, 'admin' satisfies Access);
 
-export interface AuthenticatedRequest extends FastifyRequest {
+/** As guards see it: on a public route there is no caller. */
+export interface GuardedRequest extends FastifyRequest {
   caller?: Caller;
 }
 
-/** The verified caller, as a handler's parameter. */
-export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
-  const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
-  if (!caller) throw new Error('A public route has no caller');
-  return caller;
-});
+/**
+ * As the handler of a route that is not public gets it, by `@Req()`. A parameter decorator of our own would read nicer, but
+ * Nest sends its value through the validation pipe: five promises, about 2 µs of a trivial request's 35.
+ */
+export interface AuthenticatedRequest extends FastifyRequest {
+  readonly caller: Caller;
+}
+
+/** `switchToHttp()` hangs three closures on the context for each guard that asks. */
+export function requestOf(context: ExecutionContext): GuardedRequest {
+  return context.getArgByIndex<GuardedRequest>(0);
+}

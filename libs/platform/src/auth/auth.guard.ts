@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { Forbidden, Unauthenticated } from '../errors/app-error.js';
-import { ACCESS, type Access, type AuthenticatedRequest } from './access.js';
+import { ACCESS, type Access, type GuardedRequest, requestOf } from './access.js';
 import { type Caller } from './caller.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -23,7 +23,7 @@ export class AuthGuard implements CanActivate {
     const access = this.accessOf(context);
     if (access === 'public') return true;
 
-    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const request = requestOf(context);
     const token = bearerToken(request.headers.authorization);
     const known = this.verifier.recall(token);
     if (known) return admit(request, known, access);
@@ -42,7 +42,7 @@ export class AuthGuard implements CanActivate {
   }
 }
 
-function admit(request: AuthenticatedRequest, caller: Caller, access: Access | undefined): true {
+function admit(request: GuardedRequest, caller: Caller, access: Access | undefined): true {
   if (access === 'admin' && caller.role !== 'admin') throw new Forbidden('This needs the admin role');
   request.caller = caller;
   return true;

@@ -20,8 +20,8 @@ const SHARED_SECRET_ALGORITHMS = ['HS256'];
 const PUBLIC_KEY_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 
 const CLOCK_TOLERANCE_SECONDS = 30;
-// Verified tokens are remembered, which turns a signature check (about 40 µs) into a map look-up (under 1 µs). A minute
-// bounds how long a key that was withdrawn at the issuer still works here.
+// Verified tokens are remembered, which turns a signature check (about 40 µs) into a map look-up (under 1 µs): as long as they
+// are valid where the secret is ours, and for a minute where an issuer may withdraw a key.
 const REMEMBERED_TOKENS = 10_000;
 const REMEMBERED_MS = 60_000;
 const KEYS_TIMEOUT_MS = 2_000;
@@ -35,7 +35,7 @@ export class SigningKeysUnavailable extends AppError {
 }
 
 export class TokenVerifier {
-  private readonly remembered = new LRUCache<string, Caller>({ max: REMEMBERED_TOKENS, ttl: REMEMBERED_MS });
+  private readonly remembered: LRUCache<string, Caller>;
   private readonly verifying = new OneAtATime<Caller>();
   private readonly verifySignature: (token: string) => Promise<Verified>;
 
@@ -44,6 +44,8 @@ export class TokenVerifier {
     private readonly clock: Clock,
   ) {
     this.verifySignature = signatureVerifier(auth);
+    const ttl = 'secret' in auth.keys ? 0 : REMEMBERED_MS;
+    this.remembered = new LRUCache({ max: REMEMBERED_TOKENS, ttl });
   }
 
   /** The caller of a token verified a moment ago. */

@@ -8,6 +8,7 @@ import {
 } from '@nestjs/terminus';
 import { type FastifyReply } from 'fastify';
 import { Public } from '../auth/access.js';
+import { OneAtATime } from '../process/one-at-a-time.js';
 import { HealthRegistry, type Probe } from './health-registry.js';
 
 // Whoever asks must be more patient than this: give a Kubernetes probe timeoutSeconds: 3.
@@ -17,6 +18,8 @@ const PROBE_DEADLINE_MS = 2_000;
 @Public()
 @Controller('health')
 export class HealthController {
+  private readonly rounds = new OneAtATime<HealthCheckResult>();
+
   constructor(
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
@@ -35,6 +38,13 @@ export class HealthController {
   @ApiOkResponse({ description: 'Every dependency and consumer answers' })
   @ApiServiceUnavailableResponse({ description: 'At least one does not; each is named with its state' })
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<HealthCheckResult> {
+    // However many ask at a time, the servers are asked once.
+    const result = await this.rounds.run('ready', () => this.askAll());
+    if (result.status !== 'ok') void reply.status(503);
+    return result;
+  }
+
+  private async askAll(): Promise<HealthCheckResult> {
     const probes = [...this.registry.all()].map(
       ([name, probe]) =>
         () =>
@@ -45,7 +55,6 @@ export class HealthController {
     } catch (error) {
       // Who asks wants to know which dependency is missing, so this answer keeps terminus' shape instead of an error's.
       if (!(error instanceof ServiceUnavailableException)) throw error;
-      void reply.status(503);
       return error.getResponse() as HealthCheckResult;
     }
   }

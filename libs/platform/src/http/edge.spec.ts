@@ -7,8 +7,11 @@ import { Type } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Min, ValidateNested } from 'class-validator';
 import request from 'supertest';
 import { tokenFor } from '../../../../test/harness/environment.js';
+import { eventually } from '../../../../test/harness/eventually.js';
 import { Admin, Public } from '../auth/access.js';
 import { AuthModule } from '../auth/auth.module.js';
+import { HealthModule } from '../health/health.module.js';
+import { HealthRegistry } from '../health/health-registry.js';
 import { createLogger } from '../logging/logger.js';
 import { SurroundingsModule } from '../process/surroundings.module.js';
 import { type Config } from '../config/config.js';
@@ -61,11 +64,12 @@ class Office {
   }
 }
 
-@Module({ imports: [EdgeModule, AuthModule], controllers: [Shop, Office] })
+@Module({ imports: [EdgeModule, AuthModule, HealthModule], controllers: [Shop, Office] })
 class ShopModule {}
 
 describe('the edge of every HTTP process', () => {
   let app: NestFastifyApplication;
+  let arrived = 0;
   beforeAll(async () => {
     const surroundings = SurroundingsModule.with(
       { timeScale: 1, auth: { keys: { secret: SECRET } } } as Config,
@@ -73,6 +77,13 @@ describe('the edge of every HTTP process', () => {
     );
     const testing = await Test.createTestingModule({ imports: [surroundings, ShopModule] }).compile();
     app = testing.createNestApplication<NestFastifyApplication>(createHttpAdapter([]), { bodyParser: false });
+    app
+      .getHttpAdapter()
+      .getInstance()
+      .addHook('preHandler', ({ url }, _reply, done) => {
+        if (url === '/health/ready') arrived += 1;
+        done();
+      });
     await app.listen(0, '127.0.0.1');
   });
   afterAll(() => app.close());
@@ -128,6 +139,21 @@ describe('the edge of every HTTP process', () => {
       const asked = request(app.getHttpServer()).get(path);
       await (token ? asked.set('authorization', `Bearer ${token}`) : asked).expect(status);
     }
+  });
+
+  it('asks each server once, however many ask whether we are ready', async () => {
+    const answered: Array<() => void> = [];
+    app.get(HealthRegistry).register('slow', () => new Promise((resolve) => answered.push(resolve)));
+    const asked = Array.from({ length: 5 }, () => request(app.getHttpServer()).get('/health/ready').then());
+    await eventually('all have asked', () => arrived === 5);
+    expect(answered).toHaveLength(1);
+    answered[0]?.();
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
+
+    const later = request(app.getHttpServer()).get('/health/ready').then();
+    await eventually('it is asked again', () => answered[1]);
+    answered[1]?.();
+    await later;
   });
 
   it('tells nothing of an error that nobody foresaw', async () => {

@@ -47,6 +47,7 @@ const CLIENT_ERROR_TEXTS: Record<number, string> = {
   413: 'Request body is too large',
   414: 'Request URL is too long',
   415: 'Unsupported content type, send application/json',
+  417: 'Only 100-continue can be expected',
   431: 'Request headers are too large',
 };
 

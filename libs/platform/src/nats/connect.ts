@@ -19,8 +19,12 @@ export function connectNats(url: string, name: string): Promise<NatsConnection> 
   });
 }
 
-/** Asked by the readiness probe: a request would wait out its whole time-out to learn what the client knows already. */
-export function watchLink(connection: NatsConnection): { isUp(): boolean } {
+/** Asked before the server is: a request would wait out its whole time-out to learn what the client knows already. */
+export interface Link {
+  isUp(): boolean;
+}
+
+export function watchLink(connection: NatsConnection): Link {
   let up = true;
   void (async () => {
     for await (const { type } of connection.status()) {

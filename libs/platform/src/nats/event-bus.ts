@@ -4,7 +4,7 @@ import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { context, propagation } from '@opentelemetry/api';
 import { Counter } from 'prom-client';
 import { DependencyUnavailable } from '../errors/app-error.js';
-import { watchLink } from './connect.js';
+import { type Link, watchLink } from './connect.js';
 import { encode, MessageMalformed, type Subject } from './subject.js';
 
 const PUBLISH_TIMEOUT_MS = 2_000;
@@ -39,7 +39,7 @@ export class EventBus {
 
   constructor(
     connection: NatsConnection,
-    private readonly link: { isUp(): boolean } = watchLink(connection),
+    private readonly link: Link = watchLink(connection),
   ) {
     this.js = jetstream(connection, { timeout: PUBLISH_TIMEOUT_MS });
   }

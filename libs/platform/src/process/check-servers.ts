@@ -64,17 +64,22 @@ async function checkRedis(url: string, logger: Logger): Promise<void> {
     connectTimeout: PATIENCE_MS,
     commandTimeout: PATIENCE_MS,
     retryStrategy: () => null,
+    // Both are questions of its own before ours: a server that says nothing would be waited for three times.
+    enableReadyCheck: false,
+    disableClientInfo: true,
   });
   let failure: Error | undefined;
   redis.on('error', (error: Error) => (failure = error));
   try {
-    await reach(
+    const info = await reach(
       'Redis',
       url,
-      () => redis.connect(),
+      async () => {
+        await redis.connect();
+        return redis.info();
+      },
       () => failure,
     );
-    const info = await redis.info();
     requireVersion('Redis', field(info, 'redis_version'), [6, 2, 0]);
     const policy = field(info, 'maxmemory_policy');
     // Evicted keys would be queue entries and budget counters: a vendor's limit would be broken without a word.

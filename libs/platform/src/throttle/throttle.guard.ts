@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { type AuthenticatedRequest } from '../auth/access.js';
+import { requestOf } from '../auth/access.js';
 import { TooManyRequests } from '../errors/app-error.js';
 import { Throttle, type ThrottleAnswer } from './throttle.js';
 
@@ -9,7 +9,7 @@ export class ThrottleGuard implements CanActivate {
   constructor(private readonly throttle: Throttle) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const { caller } = requestOf(context);
     if (!caller) return true;
     const leased = this.throttle.takeLeased(caller.athleteId);
     return leased ? passed(leased) : this.throttle.take(caller.athleteId).then(passed);

@@ -1,0 +1,39 @@
+/** At most so many of something, made when first needed, each used by one at a time. */
+export class Pool<T> {
+  private readonly made: Array<Promise<T>> = [];
+  private readonly free: T[] = [];
+  private readonly waiting: Array<(one: T) => void> = [];
+
+  constructor(
+    private readonly most: number,
+    private readonly make: () => Promise<T>,
+  ) {}
+
+  async use<R>(work: (one: T) => Promise<R>): Promise<R> {
+    const one = await this.take();
+    try {
+      return await work(one);
+    } finally {
+      this.giveBack(one);
+    }
+  }
+
+  async close(end: (one: T) => Promise<void>): Promise<void> {
+    await Promise.all(this.made.map(async (one) => end(await one)));
+  }
+
+  private take(): Promise<T> | T {
+    const free = this.free.pop();
+    if (free) return free;
+    if (this.made.length === this.most) return new Promise((resolve) => this.waiting.push(resolve));
+    const one = this.make();
+    this.made.push(one);
+    return one;
+  }
+
+  private giveBack(one: T): void {
+    const next = this.waiting.shift();
+    if (next) next(one);
+    else this.free.push(one);
+  }
+}
