@@ -13,6 +13,8 @@ create table strava_api_requests (
 create index strava_api_requests_window on strava_api_requests (window_id);
 create index strava_api_requests_day on strava_api_requests (day_id);
 create index strava_api_requests_requested_at on strava_api_requests (requested_at);
+-- For the `set null` when an athlete is deleted.
+create index strava_api_requests_user_id on strava_api_requests (user_id);
 
 -- Counts the rebuilds of a vendor's budget. A permit of an earlier epoch is worth nothing: its call would be missing from
 -- the rebuilt counters, so recording it is refused.

@@ -48,7 +48,7 @@ create table activity (
 create index activity_newest on activity (athlete_id, start_time desc, id desc);
 create index activity_detail_pending on activity (athlete_id, start_time desc) where detail_status = 'pending';
 create index activity_photos_pending on activity (athlete_id, start_time desc) where photos_status = 'pending';
-create index activity_asked_at on activity (asked_at);
+create index activity_fetched_at on activity (coalesce(detail_stored_at, created_at));
 
 -- An activity deleted at the vendor. A page listed before the deletion must not bring it back.
 create table activity_tombstone (
@@ -64,7 +64,8 @@ create table strava_sync (
   athlete_id uuid primary key references athlete (id) on delete cascade,
   last_strava_sync_at timestamptz,
   reconciled_at timestamptz,
-  whole_history_reconciled_at timestamptz
+  whole_history_reconciled_at timestamptz,
+  reconcile_after timestamptz
 );
 
 create table import_jobs (
@@ -78,7 +79,9 @@ create table import_jobs (
   activities_total integer,
   retry_after timestamptz,
   error text,
+  -- Pauses in a row, by the vendor's trouble and by our own.
   failures integer not null default 0,
+  accidents integer not null default 0,
   -- Rises with every turn. A worker that slept through its lease writes with a turn that is over.
   turn bigint not null default 0,
   leased_until timestamptz,

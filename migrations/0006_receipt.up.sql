@@ -12,3 +12,4 @@ create table receipt (
 );
 
 create index receipt_open on receipt (requested_at) where completed_at is null;
+create index receipt_athlete on receipt (athlete_id);

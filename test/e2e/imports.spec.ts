@@ -33,6 +33,9 @@ describe('an import', () => {
   const listed = async (athlete: string) =>
     (await world.call<{ items: Listed[] }>(athlete, 'GET', '/v1/activities?limit=200')).body.items;
 
+  /** So few that every window fills up, however slow the machine is. */
+  const limit = (read_15min: number) => world.control('POST', 'limits', { vendor: 'strava', read_15min });
+
   const receiptOf = (athlete: string) =>
     eventually('the receipt is complete', async () => {
       const done = 'select 1 from receipt where athlete_id = $1 and completed_at is not null';
@@ -40,6 +43,7 @@ describe('an import', () => {
     });
 
   it('begins by itself with a connection, waits for windows, and ends with everything, each fetched once', async () => {
+    await limit(40);
     const { athlete } = await connected(150);
     const { id } = await begin(athlete);
     const limited = await world.importUntil(athlete, id, is('rate_limited'));
@@ -56,9 +60,11 @@ describe('an import', () => {
     });
     expect(await world.stravaStats()).toMatchObject({ over_limit: 0, duplicate_requests: 0 });
     expect(await listed(athlete)).toHaveLength(150);
+    await limit(100);
   });
 
   it('shows a new upload at once while a history is being imported', async () => {
+    await limit(40);
     const { athlete, vendorId } = await connected(250);
     const { id } = await begin(athlete);
     await world.importUntil(athlete, id, is('rate_limited'));
@@ -70,6 +76,7 @@ describe('an import', () => {
       'completed',
     );
     await world.call(athlete, 'DELETE', `/v1/imports/${id}`);
+    await limit(100);
   });
 
   it('sets a poisonous activity aside and goes on; the next import tries it again', async () => {
@@ -93,6 +100,45 @@ describe('an import', () => {
     const second = await begin(athlete);
     expect(second.id).not.toBe(first.id);
     expect((await world.importUntil(athlete, second.id, is('completed'))).activities_imported).toBe(3);
+  });
+
+  it.each(['malformed', 'http_500'])(
+    'is not held up by its three newest activities, which are all %s',
+    async (kind) => {
+      const athlete = randomUUID();
+      const vendorId = await world.vendorAthlete(5);
+      for (const minute of [1, 2, 3]) {
+        const start_date = new Date(Date.now() - minute * 60_000).toISOString();
+        const { id } = await world.control<{ id: string }>('POST', 'activities', {
+          athlete_id: vendorId,
+          start_date,
+        });
+        await world.control('POST', 'faults', { vendor: 'strava', endpoint: 'activity', kind, resource: id });
+      }
+      await world.connect(athlete, vendorId);
+      const { id } = await begin(athlete);
+      await world.importUntil(athlete, id, ({ activities_imported }) => activities_imported === 5);
+      await world.control('DELETE', 'faults');
+      await world.call(athlete, 'DELETE', `/v1/imports/${id}`);
+    },
+  );
+
+  it('begins anew for who disconnects and connects again, and not before the old data is gone', async () => {
+    const { athlete, vendorId } = await connected(30);
+    const { id } = await begin(athlete);
+    await world.importUntil(athlete, id, ({ activities_imported }) => activities_imported > 5);
+    const left = await world.call<{ receipt_id: string }>(athlete, 'DELETE', '/v1/connections/strava');
+    expect(left.status).toBe(202);
+    await eventually('connecting is possible again', async () => {
+      const { status } = await world.call(athlete, 'POST', '/v1/connections/strava', {});
+      expect([201, 409]).toContain(status);
+      return status === 201;
+    });
+    await world.connect(athlete, vendorId);
+    const again = await begin(athlete);
+    expect(again.id).not.toBe(id);
+    const done = await world.importUntil(athlete, again.id, is('completed'));
+    expect(done).toMatchObject({ activities_imported: 30, activities_total: 30 });
   });
 
   it('stops when the athlete deauthorises at the vendor, and leaves nothing behind', async () => {

@@ -33,38 +33,39 @@ export class Deletions implements OnApplicationBootstrap {
   }
 
   private async carryOut(deletion: Deletion): Promise<void> {
-    await this.cutConnections(deletion);
-    const { id, athlete_id: athleteId, provider, requested_at } = deletion;
-    // A Date has no microseconds.
-    const until = new Date(requested_at.getTime() + 1);
-    for (const records of this.records)
-      if (provider === null || records.provider === provider)
-        await this.deleteAll(id, records, athleteId, until);
-    await this.database.transaction(async (sql) => {
-      if (provider === null) await sql.query('delete from athlete where id = $1', [athleteId]);
-      await this.receipts.complete(sql, id);
-    });
+    const { id, athlete_id: athleteId, provider } = deletion;
+    do {
+      await this.cutConnections(deletion);
+      for (const records of this.records)
+        if (provider === null || records.provider === provider) await this.deleteAll(id, records, athleteId);
+    } while (!(await this.finish(deletion)));
     this.logger.info({ receipt_id: id, reason: deletion.reason }, 'deletion completed');
   }
 
-  /** Which also makes late answers of the vendor's worthless. A connection made since then is another wish. */
-  private async cutConnections({ athlete_id, provider, requested_at }: Deletion): Promise<void> {
-    for (const connection of await this.connections.list(athlete_id)) {
-      const isMeant = provider === null || connection.provider === provider;
-      if (isMeant && new Date(connection.connected_at) <= requested_at)
+  /** Which also makes late answers of the vendor's worthless. */
+  private async cutConnections({ athlete_id, provider }: Deletion): Promise<void> {
+    for (const connection of await this.connections.list(athlete_id))
+      if (provider === null || connection.provider === provider)
         await this.connections.disconnect(athlete_id, connection.provider);
-    }
   }
 
-  private async deleteAll(
-    id: string,
-    records: PersonalRecords,
-    athleteId: string,
-    until: Date,
-  ): Promise<void> {
+  /** False where a consent that was under way has ended in a connection meanwhile: that goes too, and is revoked. */
+  private finish({ id, athlete_id, provider }: Deletion): Promise<boolean> {
+    return this.database.transaction(async (sql) => {
+      await sql.query('select 1 from athlete where id = $1 for update', [athlete_id]);
+      const connections = await this.connections.list(athlete_id, sql);
+      if (connections.some((connection) => provider === null || connection.provider === provider))
+        return false;
+      if (provider === null) await sql.query('delete from athlete where id = $1', [athlete_id]);
+      await this.receipts.complete(sql, id);
+      return true;
+    });
+  }
+
+  private async deleteAll(id: string, records: PersonalRecords, athleteId: string): Promise<void> {
     for (;;) {
       const deleted = await this.database.transaction(async (sql) => {
-        const some = await records.deleteSome(sql, athleteId, until);
+        const some = await records.deleteSome(sql, athleteId);
         await this.receipts.count(sql, id, records.name, some, this.leaseMs);
         return some;
       });

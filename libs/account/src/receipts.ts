@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Provider } from '#connections';
 import { Database, loadSql, NotFound, type Sql } from '#platform';
 
+const openReceipt = loadSql(import.meta.url, './sql/open-receipt.sql');
 const claimReceipt = loadSql(import.meta.url, './sql/claim-receipt.sql');
 
 export interface Deletion {
@@ -28,10 +29,19 @@ export interface ReceiptView {
 export class Receipts {
   constructor(private readonly database: Database) {}
 
+  /** The one that is open already, if there is one: asking twice deletes once. */
   async open(athleteId: string, provider: Provider | null, reason: Deletion['reason']): Promise<string> {
-    const statement = 'insert into receipt (athlete_id, provider, reason) values ($1, $2, $3) returning id';
-    const { rows } = await this.database.query<{ id: string }>(statement, [athleteId, provider, reason]);
+    const { rows } = await this.database.query<{ id: string }>(openReceipt, [athleteId, provider, reason]);
     return (rows[0] as { id: string }).id;
+  }
+
+  async isOpen(athleteId: string, provider: Provider): Promise<boolean> {
+    const statement = `
+      select 1
+      from receipt
+      where athlete_id = $1 and coalesce(provider, $2) = $2 and completed_at is null`;
+    const { count } = await this.database.query(statement, [athleteId, provider]);
+    return count > 0;
   }
 
   async find(id: string): Promise<ReceiptView> {

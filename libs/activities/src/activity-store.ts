@@ -121,6 +121,16 @@ export class ActivityStore {
     await sql.query(statement, [id, error, retryAfterMs]);
   }
 
+  /** Not its fault, as far as we know: later, and not counted. */
+  async postpone(sql: Sql, id: string, part: Part, forMs: number): Promise<void> {
+    const statement = `
+      update activity
+      set ${part}_retry_at = clock_timestamp() + $2 * interval '1 millisecond'
+      where id = $1
+        and ${part}_status = 'pending'`;
+    await sql.query(statement, [id, forMs]);
+  }
+
   async setAside(sql: Sql, id: string, part: Part, error: string): Promise<void> {
     const statement = `
       update activity
@@ -158,6 +168,8 @@ export class ActivityStore {
 
   /** Deleted at the vendor. Only a create that the vendor dates later brings it back. */
   async remove(sql: Sql, athleteId: string, externalId: string, deletedAt: Date): Promise<void> {
+    // Waits for whoever is storing a page of theirs, and they for us: a page listed before must not bring it back.
+    await sql.query('select 1 from athlete where id = $1 for no key update', [athleteId]);
     await sql.query(
       `insert into activity_tombstone (athlete_id, provider, external_activity_id, deleted_at)
        values ($1, 'strava', $2, $3)

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '#platform';
 
-const PAGE = 500;
+const PAGE = 100;
 const AT_ONCE = 1_000;
 
 interface WithPhotos {
@@ -31,11 +31,11 @@ export class ActivityRecords {
     return pages(this.database, athleteId, statement);
   }
 
-  async deleteSome(sql: Sql, athleteId: string, until: Date): Promise<number> {
+  async deleteSome(sql: Sql, athleteId: string): Promise<number> {
     const statement = `
       delete from activity
-      where id in (select id from activity where athlete_id = $1 and created_at <= $2 limit $3)`;
-    const { count } = await sql.query(statement, [athleteId, until, AT_ONCE]);
+      where id in (select id from activity where athlete_id = $1 limit $2)`;
+    const { count } = await sql.query(statement, [athleteId, AT_ONCE]);
     return count;
   }
 }
@@ -61,18 +61,18 @@ export class PhotoRecords {
   }
 
   /** They stand in their activity's row; what counts is that they are gone. */
-  async deleteSome(sql: Sql, athleteId: string, until: Date): Promise<number> {
+  async deleteSome(sql: Sql, athleteId: string): Promise<number> {
     const statement = `
       with chosen as (
         select id, jsonb_array_length(photos) as photos
         from activity
-        where athlete_id = $1 and created_at <= $2 and photos <> '[]'
-        limit $3
+        where athlete_id = $1 and photos <> '[]'
+        limit $2
       ), emptied as (
         update activity set photos = '[]', photos_status = 'none' from chosen where activity.id = chosen.id
       )
       select coalesce(sum(photos), 0)::int as photos from chosen`;
-    const { rows } = await sql.query<{ photos: number }>(statement, [athleteId, until, AT_ONCE]);
+    const { rows } = await sql.query<{ photos: number }>(statement, [athleteId, AT_ONCE]);
     return rows[0]?.photos ?? 0;
   }
 }
@@ -95,11 +95,8 @@ export class ImportRecords {
   }
 
   /** With everything else that says how far we were. A running import finds its row gone, and ends. */
-  async deleteSome(sql: Sql, athleteId: string, until: Date): Promise<number> {
-    const { count } = await sql.query('delete from import_jobs where athlete_id = $1 and created_at <= $2', [
-      athleteId,
-      until,
-    ]);
+  async deleteSome(sql: Sql, athleteId: string): Promise<number> {
+    const { count } = await sql.query('delete from import_jobs where athlete_id = $1', [athleteId]);
     await sql.query('delete from strava_sync where athlete_id = $1', [athleteId]);
     await sql.query('delete from activity_tombstone where athlete_id = $1', [athleteId]);
     return count;

@@ -1,6 +1,17 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Athletes } from '#connections';
-import { Clock, Database, loadSql, LOGGER, type Logger, Sweeps, TIME_SCALE, type TimeScale } from '#platform';
+import {
+  Clock,
+  type Config,
+  CONFIG,
+  Database,
+  loadSql,
+  LOGGER,
+  type Logger,
+  Sweeps,
+  TIME_SCALE,
+  type TimeScale,
+} from '#platform';
 import { type Who, StravaBudgetUnavailable, StravaClient, StravaNotFound, StravaRateLimited } from '#strava';
 import { ActivityStore } from './activity-store.js';
 import { beforeOfNextPage } from './imports/import-cursor.js';
@@ -17,12 +28,13 @@ const WHOLE_EVERY_MS = 7 * DAY_MS;
 const RECENT_DAYS = 30;
 const PAGE = 200;
 const MOST_MISSING = 50;
+const WAIT_MS = 10_000;
+// Longer than a comparison takes; one that failed is left alone for as long.
+const LEASE_MS = 600_000;
 
 interface Due {
   readonly athlete_id: string;
   readonly is_whole: boolean;
-  readonly compared_at: Date | null;
-  readonly whole_compared_at: Date | null;
 }
 
 /**
@@ -40,6 +52,7 @@ export class Reconciliation implements OnApplicationBootstrap {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly sweeps: Sweeps,
+    @Inject(CONFIG) private readonly config: Config,
     @Inject(TIME_SCALE) private readonly scale: TimeScale,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -49,29 +62,34 @@ export class Reconciliation implements OnApplicationBootstrap {
   }
 
   async runOnce(): Promise<void> {
-    const due = await this.claim();
-    if (!due) return;
-    try {
-      await this.compare(due);
-    } catch (error) {
-      await this.giveBack(due);
-      // Nobody waits for it: it comes back when there is budget to spare.
-      if (error instanceof StravaRateLimited || error instanceof StravaBudgetUnavailable) return;
-      throw error;
+    for (;;) {
+      const due = await this.claim();
+      if (!due) return;
+      try {
+        await this.compare(due);
+      } catch (error) {
+        // Nobody waits for it: there will be budget to spare another time.
+        if (error instanceof StravaRateLimited || error instanceof StravaBudgetUnavailable) return;
+        // This athlete comes again after the others.
+        this.logger.warn({ err: error }, 'history not compared');
+      }
     }
   }
 
-  private async compare({ athlete_id: athleteId, is_whole }: Due): Promise<void> {
+  private async compare({ athlete_id: athleteId, is_whole: isWhole }: Due): Promise<void> {
     const generation = await this.athletes.generationOf(athleteId);
     const begunAt = new Date(this.clock.nowMs());
-    const since = is_whole ? null : new Date(begunAt.getTime() - RECENT_DAYS * DAY_MS);
-    const listed = await this.list({ athleteId, class: 'backfill' }, generation, since);
+    const days = Math.min(isWhole ? Infinity : RECENT_DAYS, this.config.strava.retentionDays ?? Infinity);
+    // What is past its retention is not fetched anew only to be deleted again.
+    const since = days === Infinity ? null : new Date(begunAt.getTime() - days * DAY_MS);
+    const listed = await this.list({ athleteId, class: 'backfill', waitMs: WAIT_MS }, generation, since);
     const values = [athleteId, since, begunAt, listed, MOST_MISSING];
     const { rows } = await this.database.query<{ external_activity_id: string }>(missingFromList, values);
     for (const { external_activity_id } of rows)
       await this.confirm(athleteId, generation, external_activity_id);
     await this.importWhatIsNew(athleteId);
-    this.logger.info({ listed: listed.length, missing: rows.length, is_whole }, 'history compared');
+    await this.done(athleteId, begunAt, isWhole);
+    this.logger.info({ listed: listed.length, missing: rows.length, is_whole: isWhole }, 'history compared');
   }
 
   private async list(asker: Who, generation: number, since: Date | null): Promise<string[]> {
@@ -89,7 +107,7 @@ export class Reconciliation implements OnApplicationBootstrap {
         this.store.saveSummaries(sql, asker.athleteId, inRange, askedAt),
       );
       ids.push(...inRange.map(({ id }) => id));
-      if (page.length < PAGE || inRange.length < page.length) return ids;
+      if (page.length < PAGE / 2 || inRange.length < page.length) return ids;
       const oldestMs = Math.min(...page.map(({ startTime }) => startTime.getTime()));
       before = beforeOfNextPage(new Date(oldestMs), before);
     }
@@ -98,7 +116,10 @@ export class Reconciliation implements OnApplicationBootstrap {
   private async confirm(athleteId: string, generation: number, externalId: string): Promise<void> {
     const askedAt = new Date(this.clock.nowMs());
     try {
-      const detail = await this.strava.activity({ athleteId, class: 'backfill' }, externalId);
+      const detail = await this.strava.activity(
+        { athleteId, class: 'backfill', waitMs: WAIT_MS },
+        externalId,
+      );
       await this.athletes.inGeneration(athleteId, generation, (sql) =>
         this.store.saveDetail(sql, athleteId, detail, askedAt),
       );
@@ -112,20 +133,24 @@ export class Reconciliation implements OnApplicationBootstrap {
     const oldest = await this.store.oldestPending(this.database, athleteId);
     if (!oldest) return;
     const { job } = await this.jobs.createOrFind(athleteId, 'incremental', oldest);
-    await this.ticks.next(job.id, 0);
+    await this.ticks.next(job.id, Number(job.turn));
   }
 
   private async claim(): Promise<Due | undefined> {
-    const values = [this.scale.wait(RECENT_EVERY_MS), this.scale.wait(WHOLE_EVERY_MS)];
+    const { wait, guard } = this.scale;
+    const values = [wait(RECENT_EVERY_MS), wait(WHOLE_EVERY_MS), Math.max(guard(LEASE_MS), LEASE_MS / 10)];
     const { rows } = await this.database.query<Due>(claimReconciliation, values);
     return rows[0];
   }
 
-  private async giveBack({ athlete_id, compared_at, whole_compared_at }: Due): Promise<void> {
+  private async done(athleteId: string, begunAt: Date, isWhole: boolean): Promise<void> {
     const statement = `
       update strava_sync
-      set reconciled_at = $2, whole_history_reconciled_at = $3
+      set
+        reconciled_at = $2,
+        whole_history_reconciled_at = case when $3 then $2 else whole_history_reconciled_at end,
+        reconcile_after = null
       where athlete_id = $1`;
-    await this.database.query(statement, [athlete_id, compared_at, whole_compared_at]);
+    await this.database.query(statement, [athleteId, begunAt, isWhole]);
   }
 }

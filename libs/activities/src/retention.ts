@@ -37,7 +37,7 @@ export class Retention implements OnApplicationBootstrap {
       where id in (
         select id
         from activity
-        where provider = 'strava' and asked_at < clock_timestamp() - $1 * interval '1 millisecond'
+        where provider = 'strava' and coalesce(detail_stored_at, created_at) < clock_timestamp() - $1 * interval '1 millisecond'
         limit $2
       )`;
     for (;;) {

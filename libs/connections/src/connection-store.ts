@@ -80,8 +80,8 @@ export class ConnectionStore {
     private readonly vault: Vault,
   ) {}
 
-  async list(athleteId: string): Promise<ConnectionView[]> {
-    const { rows } = await this.database.query<Omit<ConnectionView, 'connected_at'> & { connected_at: Date }>(
+  async list(athleteId: string, sql: Sql = this.database): Promise<ConnectionView[]> {
+    const { rows } = await sql.query<Omit<ConnectionView, 'connected_at'> & { connected_at: Date }>(
       `select provider, status, vendor_athlete_id, scopes, connected_at
        from connection where athlete_id = $1 order by connected_at, provider`,
       [athleteId],

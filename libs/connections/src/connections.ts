@@ -1,4 +1,4 @@
-import { type Database, type TimeScale } from '#platform';
+import { type Database, type Sql, type TimeScale } from '#platform';
 import { type ConnectionStore, type ConnectionView, type StoredConnection } from './connection-store.js';
 import { NeedsReauth, NotConnected, VendorUnreachable } from './errors.js';
 import { type Announcements } from './listeners.js';
@@ -34,8 +34,8 @@ export class Connections {
     private readonly timeScale: TimeScale,
   ) {}
 
-  list(athleteId: string): Promise<ConnectionView[]> {
-    return this.store.list(athleteId);
+  list(athleteId: string, sql?: Sql): Promise<ConnectionView[]> {
+    return this.store.list(athleteId, sql);
   }
 
   /** A token to call the vendor with. Throws NotConnected, NeedsReauth or VendorUnreachable. */

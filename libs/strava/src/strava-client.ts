@@ -24,6 +24,7 @@ import {
 import { type DetailedActivity, type SummaryActivity, toDetail, toSummary } from './wire/activity.js';
 import { faultOf } from './wire/fault.js';
 import { type Photo, toPhoto } from './wire/photo.js';
+import { unreadableItems } from './strava-metrics.js';
 import { Id } from './wire/values.js';
 
 /** For whom, how urgently and how patiently a call is made. */
@@ -98,7 +99,7 @@ export class StravaClient {
     if (after) query.set('after', `${Math.floor(after.getTime() / 1_000)}`);
     const path = `/athlete/activities?${query.toString()}`;
     return this.ask(who, { endpoint: 'activities', method: 'GET', path }, (json) =>
-      Items.parse(json).map((item) => toSummary(item)),
+      readable('activities', Items.parse(json), toSummary),
     );
   }
 
@@ -110,7 +111,7 @@ export class StravaClient {
   async photos(who: Who, id: string): Promise<Photo[]> {
     const path = `${activityPath(id)}/photos?size=${PHOTO_SIZE}&photo_sources=true`;
     return this.ask(who, { endpoint: 'photos', method: 'GET', path }, (json) =>
-      Items.parse(json).map((item) => toPhoto(item)),
+      readable('photos', Items.parse(json), toPhoto),
     );
   }
 
@@ -186,6 +187,21 @@ export class StravaClient {
   private rateLimited(window = 'read 15min', retryAfterMs = this.scale.wait(QUARTER_MS)): StravaRateLimited {
     return new StravaRateLimited(window, retryAfterMs, this.clock.nowMs());
   }
+}
+
+/** One odd item must not keep a whole history away. It is counted; where none can be read, the answer is what is odd. */
+function readable<T>(endpoint: Endpoint, items: readonly unknown[], read: (item: unknown) => T): T[] {
+  const found: T[] = [];
+  let first: Error | undefined;
+  for (const item of items)
+    try {
+      found.push(read(item));
+    } catch (error) {
+      first ??= error as Error;
+      unreadableItems.inc({ endpoint });
+    }
+  if (first && found.length === 0) throw first;
+  return found;
 }
 
 function activityPath(id: string): string {

@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { IsDate, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { IsDate, IsInt, IsOptional, IsString, Length, Max, Min, MaxDate, MinDate } from 'class-validator';
+import { EARLIEST, LATEST } from './dates.js';
 
 export class ActivitiesQuery {
   @ApiPropertyOptional({ minimum: 1, maximum: 200, default: 50 })
@@ -21,12 +22,16 @@ export class ActivitiesQuery {
   @IsOptional()
   @Type(() => Date)
   @IsDate()
+  @MinDate(EARLIEST)
+  @MaxDate(LATEST)
   from?: Date;
 
   @ApiPropertyOptional({ format: 'date-time', description: 'started before' })
   @IsOptional()
   @Type(() => Date)
   @IsDate()
+  @MinDate(EARLIEST)
+  @MaxDate(LATEST)
   to?: Date;
 
   @ApiPropertyOptional({ example: 'Run' })

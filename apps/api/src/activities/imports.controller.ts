@@ -67,7 +67,9 @@ export class ImportsController {
     @Param('id', IdParam) id: string,
   ): Promise<Observable<MessageEvent>> {
     const first = await this.imports.look(athleteId, id);
-    return this.watch.follow(athleteId, id, first).pipe(map((view) => ({ data: view })));
+    return this.watch
+      .follow(athleteId, id, first)
+      .pipe(map((view) => (view ? { data: view } : { type: 'heartbeat', data: '' })));
   }
 
   @Delete(':id')

@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { IsDate, IsIn, IsOptional } from 'class-validator';
+import { IsDate, IsIn, IsOptional, MaxDate, MinDate } from 'class-validator';
+import { EARLIEST, LATEST } from './dates.js';
 import { IMPORT_TYPES, type ImportType } from '#activities';
 
 export class BeginImport {
@@ -12,6 +13,8 @@ export class BeginImport {
   @IsOptional()
   @Type(() => Date)
   @IsDate()
+  @MinDate(EARLIEST)
+  @MaxDate(LATEST)
   since?: Date;
 }
 

@@ -47,6 +47,7 @@ export class ConnectionsController {
     // The class alone: of a union no metadata is left, and nothing would be checked.
     @Body() body: ConnectRequest,
   ): Promise<ConnectAnswer> {
+    if (isProvider(provider)) await this.account.assertNotLeaving(athleteId, provider);
     const { authorizeUrl } = await this.connecting.start(athleteId, provider, body?.return_url ?? undefined);
     return { authorize_url: authorizeUrl };
   }

@@ -14,6 +14,8 @@ export interface ImportJob {
   readonly activities_total: number | null;
   readonly retry_after: Date | null;
   readonly error: string | null;
+  /** Of `bigint`, so a string. */
+  readonly turn: string;
   readonly created_at: Date;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
@@ -27,6 +29,7 @@ export interface Turn {
   readonly since: Date | null;
   readonly sync_cursor: ImportCursor;
   readonly failures: number;
+  readonly accidents: number;
   readonly turn: number;
   readonly generation: number;
   readonly created_at: Date;

@@ -28,7 +28,7 @@ describe('the rows of imports', () => {
   async function begun(type: ImportType = 'full'): Promise<{ athleteId: string; turn: Turn }> {
     const athleteId = await anAthlete();
     const { job } = await jobs.createOrFind(athleteId, type, null);
-    return { athleteId, turn: (await jobs.claim(job.id, LEASE_MS)) as Turn };
+    return { athleteId, turn: (await jobs.claim(job.id, 0, LEASE_MS)) as Turn };
   }
 
   it('has one unfinished import per athlete and type, whoever asks at once', async () => {
@@ -43,7 +43,7 @@ describe('the rows of imports', () => {
   it('gives a turn to one of many workers', async () => {
     const athleteId = await anAthlete();
     const { job } = await jobs.createOrFind(athleteId, 'full', null);
-    const turns = await Promise.all(Array.from({ length: 8 }, () => jobs.claim(job.id, LEASE_MS)));
+    const turns = await Promise.all(Array.from({ length: 8 }, () => jobs.claim(job.id, 0, LEASE_MS)));
     expect(turns.filter((turn) => turn)).toHaveLength(1);
   });
 
@@ -52,23 +52,23 @@ describe('the rows of imports', () => {
     const full = await jobs.createOrFind(athleteId, 'full', null);
     const incremental = await jobs.createOrFind(athleteId, 'incremental', null);
     const ids = [full.job.id, incremental.job.id];
-    const turns = await Promise.all(ids.map((id) => jobs.claim(id, LEASE_MS)));
+    const turns = await Promise.all(ids.map((id) => jobs.claim(id, 0, LEASE_MS)));
     const running = turns.filter((turn) => turn !== undefined);
     expect(running).toHaveLength(1);
     await jobs.finish(open.database, running[0] as Turn, { status: 'completed' });
-    const second = await Promise.all(ids.map((id) => jobs.claim(id, LEASE_MS)));
+    const second = await Promise.all(ids.map((id) => jobs.claim(id, 0, LEASE_MS)));
     expect(second.filter((turn) => turn)).toHaveLength(1);
   });
 
   it('refuses everything of a turn that is over', async () => {
     const { athleteId, turn } = await begun();
     await expireLease(turn.id);
-    const next = await jobs.claim(turn.id, LEASE_MS);
+    const next = await jobs.claim(turn.id, turn.turn, LEASE_MS);
     expect(next?.turn).toBe(turn.turn + 1);
     expect(await jobs.renew(turn, LEASE_MS)).toBe(false);
     expect(await jobs.moveOn(open.database, turn, beginning)).toBe(false);
     expect(
-      await jobs.suspend(turn, { status: 'queued', forMs: 0, error: null, failures: 0 }),
+      await jobs.suspend(turn, { status: 'queued', forMs: 0, error: null, failures: 0, accidents: 0 }),
     ).toBeUndefined();
     expect(await jobs.finish(open.database, turn, { status: 'completed' })).toBe(false);
     expect(await statusOf(athleteId, turn.id)).toBe('started');
@@ -77,12 +77,18 @@ describe('the rows of imports', () => {
 
   it('does not wake one that waits for its window, and does once the window is there', async () => {
     const { turn } = await begun();
-    await jobs.suspend(turn, { status: 'rate_limited', forMs: 60_000, error: null, failures: 0 });
-    expect(await jobs.claim(turn.id, LEASE_MS)).toBeUndefined();
+    await jobs.suspend(turn, {
+      status: 'rate_limited',
+      forMs: 60_000,
+      error: null,
+      failures: 0,
+      accidents: 0,
+    });
+    expect(await jobs.claim(turn.id, turn.turn, LEASE_MS)).toBeUndefined();
     expect((await jobs.due(100)).map(({ id }) => id)).not.toContain(turn.id);
     await open.database.query('update import_jobs set retry_after = now() where id = $1', [turn.id]);
     expect((await jobs.due(100)).map(({ id }) => id)).toContain(turn.id);
-    expect(await jobs.claim(turn.id, LEASE_MS)).toBeDefined();
+    expect(await jobs.claim(turn.id, turn.turn, LEASE_MS)).toBeDefined();
   });
 
   it('begins an incremental import some days before the last complete sync', async () => {
@@ -147,7 +153,7 @@ describe('the rows of imports', () => {
         // Three workers, each with the turn it last got, which may be over.
         const held: Array<Turn | undefined> = [];
         for (const [deed, worker] of history) {
-          const turn = held[worker] ?? { ...job, failures: 0, turn: -1, generation: 0 };
+          const turn = held[worker] ?? { ...job, failures: 0, accidents: 0, turn: -1, generation: 0 };
           const isCurrent = turn.turn === current;
           await perform(deed, worker);
           if (deed === 'expire') isLeased = false;
@@ -167,10 +173,10 @@ describe('the rows of imports', () => {
           expect(held[worker]?.turn ?? 0).toBeLessThanOrEqual(current);
 
           async function perform(what: Deed, by: number): Promise<void> {
-            const suspension = { forMs: 0, error: null, failures: 0 };
+            const suspension = { forMs: 0, error: null, failures: 0, accidents: 0 };
             switch (what) {
               case 'claim':
-                held[by] = (await jobs.claim(job.id, LEASE_MS)) ?? held[by];
+                held[by] = (await jobs.claim(job.id, current, LEASE_MS)) ?? held[by];
                 return;
               case 'moveOn':
                 await jobs.moveOn(open.database, turn, beginning);

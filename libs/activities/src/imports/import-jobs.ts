@@ -5,9 +5,11 @@ import { type ImportJob, type ImportStatus, type ImportType, type Turn } from '.
 
 const createImport = loadSql(import.meta.url, './sql/create-import.sql');
 const claimImport = loadSql(import.meta.url, './sql/claim-import.sql');
+const neverImported = loadSql(import.meta.url, './sql/never-imported.sql');
 const dueImports = loadSql(import.meta.url, './sql/due-imports.sql');
 const suspendImport = loadSql(import.meta.url, './sql/suspend-import.sql');
 const finishImport = loadSql(import.meta.url, './sql/finish-import.sql');
+const pendingCalls = loadSql(import.meta.url, './sql/pending-calls.sql');
 const countScope = loadSql(import.meta.url, './sql/count-scope.sql');
 
 const UNFINISHED = `('queued', 'started', 'rate_limited')`;
@@ -25,6 +27,7 @@ export interface Suspension {
   readonly forMs: number;
   readonly error: string | null;
   readonly failures: number;
+  readonly accidents: number;
 }
 
 export interface Ending {
@@ -64,9 +67,10 @@ export class ImportJobs {
     return rows[0];
   }
 
-  async claim(id: string, leaseMs: number): Promise<Turn | undefined> {
+  /** The turn after that one, if nobody has it. A tick of an earlier turn finds nothing. */
+  async claim(id: string, turn: number, leaseMs: number): Promise<Turn | undefined> {
     try {
-      const { rows } = await this.database.query<Turn>(claimImport, [id, leaseMs]);
+      const { rows } = await this.database.query<Turn>(claimImport, [id, leaseMs, turn]);
       return rows[0];
     } catch (error) {
       // Two imports of one athlete were claimed at the same moment.
@@ -84,6 +88,11 @@ export class ImportJobs {
     return count > 0;
   }
 
+  async neverImported(limit: number): Promise<string[]> {
+    const { rows } = await this.database.query<{ athlete_id: string }>(neverImported, [limit]);
+    return rows.map(({ athlete_id }) => athlete_id);
+  }
+
   async due(limit: number): Promise<Array<{ id: string; turn: number }>> {
     const { rows } = await this.database.query<{ id: string; turn: number }>(dueImports, [limit]);
     return rows;
@@ -98,7 +107,7 @@ export class ImportJobs {
   ): Promise<boolean> {
     const statement = `
       update import_jobs
-      set sync_cursor = $3, activities_total = coalesce($4, activities_total), failures = 0, error = null, updated_at = now()
+      set sync_cursor = $3, activities_total = coalesce($4, activities_total), failures = 0, accidents = 0, error = null, updated_at = now()
       where id = $1 and turn = $2 and status = 'started'`;
     const { count } = await sql.query(statement, [id, turn, JSON.stringify(cursor), total]);
     return count > 0;
@@ -115,9 +124,9 @@ export class ImportJobs {
 
   async suspend(
     { id, turn }: Turn,
-    { status, forMs, error, failures }: Suspension,
+    { status, forMs, error, failures, accidents }: Suspension,
   ): Promise<Date | undefined> {
-    const values = [id, turn, status, forMs, error, failures];
+    const values = [id, turn, status, forMs, error, failures, accidents];
     const { rows } = await this.database.query<{ retry_after: Date }>(suspendImport, values);
     return rows[0]?.retry_after;
   }
@@ -137,14 +146,6 @@ export class ImportJobs {
     return count > 0;
   }
 
-  async cancelAllOf(sql: Sql, athleteId: string): Promise<void> {
-    const statement = `
-      update import_jobs
-      set status = 'cancelled', turn = turn + 1, leased_until = null, retry_after = null, finished_at = now(), updated_at = now()
-      where athlete_id = $1 and status in ${UNFINISHED}`;
-    await sql.query(statement, [athleteId]);
-  }
-
   async scope(
     sql: Sql,
     { athlete_id, since, type, created_at }: Pick<Turn, 'athlete_id' | 'since' | 'type' | 'created_at'>,
@@ -154,29 +155,10 @@ export class ImportJobs {
     return rows[0] as Scope;
   }
 
-  /** Calls that other athletes' imports still have to make, one number each. */
-  async pendingOfOthers(athleteId: string): Promise<number[]> {
-    const statement = `
-      select count(*)::int as calls
-      from import_jobs
-      join activity on activity.athlete_id = import_jobs.athlete_id
-      where import_jobs.athlete_id <> $1
-        and import_jobs.status in ${UNFINISHED}
-        and activity.detail_status = 'pending'
-      group by import_jobs.athlete_id`;
-    const { rows } = await this.database.query<{ calls: number }>(statement, [athleteId]);
-    return rows.map(({ calls }) => calls);
-  }
-
-  async pendingOf(athleteId: string, since: Date | null): Promise<number> {
-    const statement = `
-      select count(*) filter (where detail_status = 'pending') + count(*) filter (where photos_status = 'pending') as calls
-      from activity
-      where athlete_id = $1
-        and start_time >= coalesce($2, '-infinity'::timestamptz)
-        and (detail_status = 'pending' or photos_status = 'pending')`;
-    const { rows } = await this.database.query<{ calls: string }>(statement, [athleteId, since]);
-    return Number(rows[0]?.calls ?? 0);
+  /** Calls that the athletes' unfinished imports still have to make. */
+  async pendingCalls(): Promise<ReadonlyMap<string, number>> {
+    const { rows } = await this.database.query<{ athlete_id: string; calls: number }>(pendingCalls);
+    return new Map(rows.map(({ athlete_id, calls }) => [athlete_id, calls]));
   }
 
   async countByStatus(): Promise<ReadonlyMap<ImportStatus, number>> {

@@ -13,6 +13,6 @@ export class ImportProcessor {
 
   @Process({ concurrency: 1 })
   work({ data }: Job<ImportTick>): Promise<void> {
-    return this.runner.runTurn(data.importId);
+    return this.runner.runTurn(data);
   }
 }

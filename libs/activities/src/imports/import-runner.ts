@@ -4,8 +4,8 @@ import { Clock, Database, LOGGER, type Logger, TIME_SCALE, type TimeScale } from
 import { LONGEST_STRAVA_CALL_MS, StravaClient } from '#strava';
 import { ActivityStore } from '../activity-store.js';
 import { type Turn } from './import-job.js';
-import { ImportJobs } from './import-jobs.js';
-import { ImportTicks } from './import-ticks.js';
+import { ImportJobs, type Suspension } from './import-jobs.js';
+import { type ImportTick, ImportTicks } from './import-ticks.js';
 import { type ImportParts, ImportTurn, type Outcome } from './import-turn.js';
 import { Lease } from './lease.js';
 
@@ -20,6 +20,7 @@ const MOST_ACCIDENTS = 5;
 export class ImportRunner implements BeforeApplicationShutdown {
   private readonly parts: ImportParts;
   private isStopping = false;
+  private running: Promise<void> = Promise.resolve();
 
   constructor(
     strava: StravaClient,
@@ -35,16 +36,25 @@ export class ImportRunner implements BeforeApplicationShutdown {
     this.parts = { strava, athletes, store, database, clock, jobs, scale };
   }
 
-  /** A turn in hand ends after its call. */
-  beforeApplicationShutdown(): void {
+  /** A turn in hand ends after its call, which is still settled with the budget. */
+  async beforeApplicationShutdown(): Promise<void> {
     this.isStopping = true;
+    await this.running;
   }
 
-  async runTurn(importId: string): Promise<void> {
+  runTurn(tick: ImportTick): Promise<void> {
+    this.running = this.run(tick);
+    return this.running;
+  }
+
+  private async run({ importId, turn: ended }: ImportTick): Promise<void> {
+    if (this.isStopping) return;
     const leaseMs = Math.max(this.scale.guard(LEASE_MS), LONGEST_STRAVA_CALL_MS);
-    const turn = await this.jobs.claim(importId, leaseMs);
+    const askedAtMs = performance.now();
+    const turn = await this.jobs.claim(importId, ended, leaseMs);
     if (!turn) return;
-    const lease = new Lease(leaseMs, () => this.jobs.renew(turn, leaseMs));
+    const elapsedMs = performance.now() - askedAtMs;
+    const lease = new Lease(leaseMs, () => this.jobs.renew(turn, leaseMs), elapsedMs);
     try {
       const outcome = await new ImportTurn(this.parts, turn, lease.signal, () => this.isStopping).run();
       await this.settle(turn, outcome);
@@ -64,45 +74,42 @@ export class ImportRunner implements BeforeApplicationShutdown {
         await this.jobs.handBack(turn);
         return this.ticks.next(turn.id, turn.turn);
       case 'limited':
-        return this.suspend(turn, 'rate_limited', outcome.forMs, null);
+        return this.suspend(turn, { status: 'rate_limited', forMs: outcome.forMs });
       case 'unmetered':
-        return this.suspend(
-          turn,
-          'queued',
-          this.scale.wait(UNMETERED_PAUSE_MS),
-          'The budget cannot be asked',
-        );
+        return this.suspend(turn, {
+          forMs: this.scale.wait(UNMETERED_PAUSE_MS),
+          error: 'The budget cannot be asked',
+        });
       case 'waiting':
-        return this.suspend(turn, 'queued', outcome.forMs, null);
-      case 'outage':
-        return this.suspend(turn, 'queued', this.pauseAfter(turn.failures), outcome.error, turn.failures + 1);
+        return this.suspend(turn, { forMs: outcome.forMs });
+      case 'outage': {
+        const failures = turn.failures + 1;
+        return this.suspend(turn, { forMs: this.pauseAfter(turn.failures), error: outcome.error, failures });
+      }
       case 'failed':
         await this.jobs.finish(this.parts.database, turn, { status: 'failed', error: outcome.error });
         this.logger.info({ import_id: turn.id, error: outcome.error }, 'import failed');
     }
   }
 
-  /** Ours, not the vendor's: tried again a few times, since it may be a server that was away for a moment. */
+  /** Of a kind that nobody has foreseen: tried again a few times, then somebody has to look at it. */
   private async accident(turn: Turn): Promise<void> {
-    const failures = turn.failures + 1;
-    if (failures < MOST_ACCIDENTS)
-      return this.suspend(turn, 'queued', this.pauseAfter(turn.failures), 'An internal error', failures);
-    await this.jobs.finish(this.parts.database, turn, { status: 'failed', error: 'An internal error' });
+    const error = 'An internal error';
+    const accidents = turn.accidents + 1;
+    if (accidents < MOST_ACCIDENTS)
+      return this.suspend(turn, { forMs: this.pauseAfter(turn.accidents), error, accidents });
+    await this.jobs.finish(this.parts.database, turn, { status: 'failed', error });
   }
 
-  private async suspend(
-    turn: Turn,
-    status: 'rate_limited' | 'queued',
-    forMs: number,
-    error: string | null,
-    failures = 0,
-  ): Promise<void> {
-    const suspension = { status, forMs: Math.max(0, forMs), error, failures };
-    const retryAfter = await this.jobs.suspend(turn, suspension);
-    if (retryAfter) await this.ticks.later(turn.id, retryAfter, suspension.forMs);
+  private async suspend(turn: Turn, change: Partial<Suspension>): Promise<void> {
+    const { failures, accidents } = turn;
+    const suspension = { status: 'queued', forMs: 0, error: null, failures, accidents, ...change } as const;
+    const forMs = Math.max(0, suspension.forMs);
+    const retryAfter = await this.jobs.suspend(turn, { ...suspension, forMs });
+    if (retryAfter) await this.ticks.later(turn.id, turn.turn, retryAfter, forMs);
   }
 
-  private pauseAfter(failures: number): number {
-    return this.scale.wait(Math.min(LONGEST_OUTAGE_PAUSE_MS, OUTAGE_PAUSE_MS * 2 ** failures));
+  private pauseAfter(pauses: number): number {
+    return this.scale.wait(Math.min(LONGEST_OUTAGE_PAUSE_MS, OUTAGE_PAUSE_MS * 2 ** pauses));
   }
 }

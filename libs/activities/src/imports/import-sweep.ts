@@ -7,7 +7,7 @@ import { ImportTicks } from './import-ticks.js';
 const EVERY_MS = 30_000;
 const AT_ONCE = 100;
 
-/** Rings again for every import that is due: Redis may have lost the tick, or a worker died in the middle of a turn. */
+/** Begins what nobody has begun, and rings again for every import that is due: Redis may have lost the tick, or a worker died in the middle of a turn. */
 @Injectable()
 export class ImportSweep implements OnApplicationBootstrap {
   constructor(
@@ -22,6 +22,8 @@ export class ImportSweep implements OnApplicationBootstrap {
   }
 
   async runOnce(): Promise<void> {
+    for (const athleteId of await this.jobs.neverImported(AT_ONCE))
+      await this.jobs.createOrFind(athleteId, 'full', null);
     for (const { id, turn } of await this.jobs.due(AT_ONCE)) await this.ticks.next(id, turn);
   }
 }

@@ -7,6 +7,8 @@ export const IMPORT_QUEUE = 'imports';
 
 export interface ImportTick {
   readonly importId: string;
+  /** The turn that has ended; one that is older rings for nobody. */
+  readonly turn: number;
 }
 
 // Bull forgets a tick that has been worked, so that its id may be used again.
@@ -27,21 +29,24 @@ export class ImportTicks {
 
   /** Behind the imports that are waiting already: one turn each. */
   next(importId: string, turn: number): Promise<void> {
-    return this.ring(importId, { jobId: `${importId}:${turn}` });
+    return this.ring({ importId, turn }, { jobId: `${importId}:${turn}` });
   }
 
-  later(importId: string, at: Date, delayMs: number): Promise<void> {
-    return this.ring(importId, {
-      jobId: `${importId}:at:${at.getTime()}`,
-      delay: Math.ceil(delayMs) + LATE_MS,
-    });
+  later(importId: string, turn: number, at: Date, delayMs: number): Promise<void> {
+    return this.ring(
+      { importId, turn },
+      {
+        jobId: `${importId}:at:${at.getTime()}`,
+        delay: Math.ceil(delayMs) + LATE_MS,
+      },
+    );
   }
 
-  private async ring(importId: string, options: JobOptions): Promise<void> {
+  private async ring(tick: ImportTick, options: JobOptions): Promise<void> {
     try {
-      await this.queue.add({ importId }, { ...FORGOTTEN, ...options });
+      await this.queue.add(tick, { ...FORGOTTEN, ...options });
     } catch (err) {
-      this.logger.warn({ err, import_id: importId }, 'import not queued: the sweep will find it');
+      this.logger.warn({ err, import_id: tick.importId }, 'import not queued: the sweep will find it');
     }
   }
 }

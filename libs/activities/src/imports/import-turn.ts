@@ -1,5 +1,5 @@
 import { type Athletes, ConnectionCut, NeedsReauth, NotConnected } from '#connections';
-import { type Clock, type Database, type Sql, type TimeScale } from '#platform';
+import { AppError, type Clock, type Database, type Sql, type TimeScale } from '#platform';
 import {
   StravaAnswerMalformed,
   StravaBudgetUnavailable,
@@ -50,6 +50,9 @@ const OUTAGE = 3;
 // A call that comes at a boundary or while all slots are taken waits here for its moment.
 const WAIT_MS = 10_000;
 const RETRY_AFTER_MS = [60_000, 300_000];
+const SUSPECT_PAUSE_MS = 1_800_000;
+// Strava leaves out of a page what we may not see, so only a page that is mostly empty is the last.
+const LAST_PAGE = PAGE / 2;
 
 /**
  * Some calls of one import: summaries first, then details, then photos, newest first. What is missing is read from the
@@ -102,13 +105,14 @@ export class ImportTurn {
     const page = await strava.listActivities(this.asker, { before, perPage: PAGE });
     const { since } = this.turn;
     const inRange = since ? page.filter(({ startTime }) => startTime >= since) : page;
+    const isLast = page.length < LAST_PAGE || inRange.length < page.length;
     const oldest = page.reduce<Date | undefined>(
       (last, { startTime }) => (last && last <= startTime ? last : startTime),
       undefined,
     );
     return this.commit(async (sql) => {
       await store.saveSummaries(sql, this.turn.athlete_id, inRange, askedAt);
-      if (oldest && page.length === PAGE && inRange.length === PAGE)
+      if (oldest && !isLast)
         return jobs.moveOn(
           sql,
           this.turn,
@@ -167,9 +171,14 @@ export class ImportTurn {
         await this.parts.store.setAside(this.parts.database, item.pending.id, item.part, error.message);
         return undefined;
       }
-      if (!(error instanceof StravaOutage || error instanceof StravaAnswerMalformed)) throw error;
+      if (error instanceof StravaAnswerMalformed) {
+        // It was answered, so the fault is its own.
+        await this.convict({ ...item, error: error.message });
+        return undefined;
+      }
+      if (!(error instanceof StravaOutage)) throw error;
       this.suspects.push({ ...item, error: error.message });
-      return this.suspects.length < OUTAGE ? undefined : { kind: 'outage', error: error.message };
+      return this.suspects.length < OUTAGE ? undefined : this.outage(error.message);
     }
   }
 
@@ -191,10 +200,20 @@ export class ImportTurn {
   }
 
   private async convictSuspects(): Promise<void> {
+    for (const suspect of this.suspects.splice(0)) await this.convict(suspect);
+  }
+
+  private async convict({ pending, part, error }: Suspect): Promise<void> {
     const { store, database, scale } = this.parts;
-    const retryAfterMs = RETRY_AFTER_MS.map(scale.wait);
-    for (const { pending, part, error } of this.suspects.splice(0))
-      await store.failed(database, pending.id, part, error, retryAfterMs);
+    await store.failed(database, pending.id, part, error, RETRY_AFTER_MS.map(scale.wait));
+  }
+
+  /** Nobody's fault; but the next turn begins with others, in case it was theirs after all. */
+  private async outage(error: string): Promise<Outcome> {
+    const { store, database, scale } = this.parts;
+    for (const { pending, part } of this.suspects.splice(0))
+      await store.postpone(database, pending.id, part, scale.wait(SUSPECT_PAUSE_MS));
+    return { kind: 'outage', error };
   }
 
   /** Rows and cursor in one transaction, unless the connection has been cut since this turn began. */
@@ -225,11 +244,7 @@ function outcomeOf(error: unknown): Outcome {
   if (error instanceof ConnectionCut) return { kind: 'over' };
   if (error instanceof StravaTokenRevoked || error instanceof NeedsReauth || error instanceof NotConnected)
     return { kind: 'failed', error: 'Strava does not accept the connection any more: connect again' };
-  if (
-    error instanceof StravaOutage ||
-    error instanceof StravaAnswerMalformed ||
-    error instanceof StravaForbidden
-  )
-    return { kind: 'outage', error: error.message };
+  const isAway = error instanceof AppError && error.kind === 'unavailable';
+  if (isAway || error instanceof StravaForbidden) return { kind: 'outage', error: error.message };
   throw error;
 }

@@ -17,6 +17,7 @@ const job = (
   activities_total: null,
   retry_after: null,
   error: null,
+  turn: '1',
   created_at: now,
   started_at: null,
   finished_at: null,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Observable } from 'rxjs';
 import { type ImportStatus, isUnfinished } from './import-job.js';
@@ -5,19 +6,25 @@ import { Imports } from './imports.js';
 import { type ImportView } from './import-view.js';
 
 const LOOK_AGAIN_MS = 500;
+// Proxies cut what is silent for long.
+const HEARTBEAT_MS = 15_000;
 
 /** An import as it goes on: each change once, the end included. */
 @Injectable()
 export class ImportWatch implements BeforeApplicationShutdown {
   private readonly ending = new AbortController();
 
-  constructor(private readonly imports: Imports) {}
+  constructor(private readonly imports: Imports) {
+    // One for each who follows.
+    setMaxListeners(0, this.ending.signal);
+  }
 
   beforeApplicationShutdown(): void {
     this.ending.abort();
   }
 
-  follow(athleteId: string, id: string, first: ImportView): Observable<ImportView> {
+  /** Null: a sign of life. */
+  follow(athleteId: string, id: string, first: ImportView): Observable<ImportView | null> {
     return new Observable((subscriber) => {
       let told = '';
       let timer: NodeJS.Timeout | undefined;
@@ -37,10 +44,13 @@ export class ImportWatch implements BeforeApplicationShutdown {
         }
       };
       const end = () => subscriber.complete();
+      if (this.ending.signal.aborted) return end();
       this.ending.signal.addEventListener('abort', end);
+      const heartbeat = setInterval(() => subscriber.next(null), HEARTBEAT_MS);
       tell(first);
       return () => {
         clearTimeout(timer);
+        clearInterval(heartbeat);
         this.ending.signal.removeEventListener('abort', end);
       };
     });

@@ -27,11 +27,10 @@ export class Imports {
       ({ provider, status }) => provider === 'strava' && status === 'active',
     );
     if (!isConnected) throw new NothingToImportFrom();
+    // First, so that a death in between costs nothing: what is asked for again is tried again.
+    await this.store.reopenSetAside(this.database, athleteId);
     const { job, isNew } = await this.jobs.createOrFind(athleteId, type, since);
-    if (isNew) {
-      await this.store.reopenSetAside(this.database, athleteId);
-      await this.ticks.next(job.id, 0);
-    }
+    if (isNew) await this.ticks.next(job.id, Number(job.turn));
     return this.view(job);
   }
 

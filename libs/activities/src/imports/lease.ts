@@ -10,12 +10,14 @@ export class Lease {
   private expiry: NodeJS.Timeout;
   private isOver = false;
 
+  /** `elapsedMs`: since it was asked for; the database counts from some moment in between. */
   constructor(
     private readonly ms: number,
     private readonly renew: () => Promise<boolean>,
+    elapsedMs = 0,
   ) {
     this.heartbeat = setInterval(() => void this.beat(), ms / RENEWALS_A_LEASE);
-    this.expiry = this.expireIn(ms);
+    this.expiry = this.expireIn(ms - elapsedMs);
   }
 
   get signal(): AbortSignal {

@@ -1,19 +1,17 @@
--- The athlete whose history was compared longest ago. The claim is the moment itself: another worker finds the next.
+-- The connected athlete whose history was compared longest ago. Until it is done, or the lease ends, others find the next.
 update strava_sync
-set
-  reconciled_at = clock_timestamp(),
-  whole_history_reconciled_at = case
-    when due.is_whole then clock_timestamp()
-    else strava_sync.whole_history_reconciled_at
-  end
+set reconcile_after = clock_timestamp() + $3 * interval '1 millisecond'
 from (
   select
-    athlete_id,
-    reconciled_at as compared_at,
-    whole_history_reconciled_at as whole_compared_at,
+    strava_sync.athlete_id,
     coalesce(whole_history_reconciled_at, last_strava_sync_at) < clock_timestamp() - $2 * interval '1 millisecond' as is_whole
   from strava_sync
+  join connection
+    on connection.athlete_id = strava_sync.athlete_id
+    and connection.provider = 'strava'
+    and connection.status = 'active'
   where coalesce(reconciled_at, last_strava_sync_at) < clock_timestamp() - $1 * interval '1 millisecond'
+    and (reconcile_after is null or reconcile_after <= clock_timestamp())
     and not exists (
       select 1
       from import_jobs
@@ -22,7 +20,7 @@ from (
     )
   order by coalesce(reconciled_at, last_strava_sync_at)
   limit 1
-  for update skip locked
+  for update of strava_sync skip locked
 ) due
 where strava_sync.athlete_id = due.athlete_id
-returning strava_sync.athlete_id, due.is_whole, due.compared_at, due.whole_compared_at
+returning strava_sync.athlete_id, due.is_whole

@@ -53,5 +53,6 @@ on conflict (athlete_id, provider, external_activity_id) do update set
     when excluded.total_photo_count = activity.total_photo_count then activity.photos_status
     else excluded.photos_status
   end,
+  photos = case when excluded.total_photo_count = 0 then '[]' else activity.photos end,
   updated_at = now()
 where activity.asked_at <= excluded.asked_at

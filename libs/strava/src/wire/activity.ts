@@ -93,7 +93,7 @@ export function toSummary(json: unknown): SummaryActivity {
     name: wire.name,
     sportType: wire.sport_type ?? wire.type ?? '',
     startTime: wire.start_date,
-    utcOffsetS: wire.utc_offset,
+    utcOffsetS: Math.round(wire.utc_offset),
     timezone: wire.timezone && ianaName(wire.timezone),
     distanceM: wire.distance,
     movingTimeS: wire.moving_time ?? wire.elapsed_time,
@@ -106,7 +106,7 @@ export function toSummary(json: unknown): SummaryActivity {
     visibility: wire.visibility,
     externalId: wire.external_id,
     uploadId: wire.upload_id,
-    totalPhotoCount: wire.total_photo_count,
+    totalPhotoCount: Math.round(wire.total_photo_count),
     map: wire.map && { polyline: wire.map.polyline, summaryPolyline: wire.map.summary_polyline },
     raw: Raw.parse(json),
   };

@@ -9,6 +9,7 @@ set
   updated_at = now()
 from athlete
 where job.id = $1
+  and job.turn = $3
   and athlete.id = job.athlete_id
   and (
     (job.status in ('queued', 'rate_limited') and (job.retry_after is null or job.retry_after <= clock_timestamp()))
@@ -22,5 +23,5 @@ where job.id = $1
       and other.status = 'started'
   )
 returning
-  job.id, job.athlete_id, job.type, job.since, job.sync_cursor, job.failures,
+  job.id, job.athlete_id, job.type, job.since, job.sync_cursor, job.failures, job.accidents,
   job.turn::int as turn, job.created_at, job.started_at, athlete.generation::int as generation

@@ -11,4 +11,3 @@ set
 where id = $1
   and turn = $2
   and status = 'started'
-returning athlete_id, started_at

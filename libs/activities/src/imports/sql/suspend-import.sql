@@ -5,6 +5,7 @@ set
   retry_after = clock_timestamp() + $4 * interval '1 millisecond',
   error = $5,
   failures = $6,
+  accidents = $7,
   leased_until = null,
   updated_at = now()
 where id = $1
