@@ -1,5 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { extract } from 'tar-stream';
+import { tokenFor } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
 import { type ImportBody, type ReceiptBody, World } from '../harness/world.js';
 
@@ -185,6 +190,28 @@ describe('an import', () => {
     expect(done.activities_total).toBeLessThan(60);
   });
 
+  it('exports all that it holds, the manifest last', async () => {
+    const { athlete } = await connected(12);
+    const { id } = await begin(athlete);
+    await world.importUntil(athlete, id, is('completed'));
+    const answer = await fetch(`${world.api.url}/v1/account/export`, {
+      headers: { authorization: `Bearer ${await tokenFor(athlete)}` },
+    });
+    expect(answer.headers.get('content-type')).toBe('application/gzip');
+    const files = await filesOf(Buffer.from(await answer.arrayBuffer()));
+    expect([...files.keys()].at(-1)).toBe('manifest.json');
+    const manifest = JSON.parse(files.get('manifest.json') ?? '') as {
+      counts: Record<string, number>;
+      files: Array<{ file: string; records: number; sha256: string }>;
+    };
+    expect(manifest.counts).toMatchObject({ connections: 1, activities: 12, imports: 1 });
+    for (const { file, records, sha256 } of manifest.files) {
+      const text = files.get(file) ?? '';
+      expect(text.trimEnd().split('\n')).toHaveLength(records);
+      expect(createHash('sha256').update(text).digest('hex')).toBe(sha256);
+    }
+  });
+
   it('deletes an account and everything in it, and gives a receipt for it', async () => {
     const { athlete } = await connected(12);
     const { id } = await begin(athlete);
@@ -228,3 +255,18 @@ describe('an import', () => {
     });
   });
 });
+
+async function filesOf(archive: Buffer): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  const entries = extract();
+  entries.on('entry', (header, stream, next) => {
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk) => chunks.push(chunk as Buffer));
+    stream.on('end', () => {
+      files.set(header.name, Buffer.concat(chunks).toString());
+      next();
+    });
+  });
+  await pipeline(Readable.from([gunzipSync(archive)]), entries);
+  return files;
+}

@@ -1,5 +1,9 @@
 import { AccountModule } from '#account';
 import { ActivitiesModule, personalRecords } from '#activities';
+import { ConnectionRecords } from '#connections';
 
 /** Everything that is held about a person, and who deletes it. */
-export const accountModule = AccountModule.working(personalRecords, [ActivitiesModule]);
+export const accountModule = AccountModule.working(
+  [ConnectionRecords, ...personalRecords],
+  [ActivitiesModule],
+);

@@ -37,7 +37,8 @@ export class Deletions implements OnApplicationBootstrap {
     do {
       await this.cutConnections(deletion);
       for (const records of this.records)
-        if (provider === null || records.provider === provider) await this.deleteAll(id, records, athleteId);
+        if (records.deleteSome && (provider === null || records.provider === provider))
+          await this.deleteAll(id, records, athleteId);
     } while (!(await this.finish(deletion)));
     this.logger.info({ receipt_id: id, reason: deletion.reason }, 'deletion completed');
   }
@@ -65,7 +66,7 @@ export class Deletions implements OnApplicationBootstrap {
   private async deleteAll(id: string, records: PersonalRecords, athleteId: string): Promise<void> {
     for (;;) {
       const deleted = await this.database.transaction(async (sql) => {
-        const some = await records.deleteSome(sql, athleteId);
+        const some = (await records.deleteSome?.(sql, athleteId)) ?? 0;
         await this.receipts.count(sql, id, records.name, some, this.leaseMs);
         return some;
       });

@@ -8,8 +8,8 @@ export interface PersonalRecords {
   readonly provider: string | null;
   /** In pages, so that neither side holds a whole history in memory. */
   read(athleteId: string): AsyncIterable<readonly object[]>;
-  /** Deletes some; answers how many, 0 once there are none left. */
-  deleteSome(sql: Sql, athleteId: string): Promise<number>;
+  /** Deletes some; answers how many, 0 once there are none left. Absent where they go with something else. */
+  deleteSome?(sql: Sql, athleteId: string): Promise<number>;
 }
 
 export const PERSONAL_RECORDS = Symbol('personal records');

@@ -7,6 +7,7 @@ import { Connecting } from './connect/connecting.js';
 import { Connections } from './connections.js';
 import { type ConnectionsParts, createConnections } from './create-connections.js';
 import { CONNECTION_LISTENERS, type ConnectionListener } from './listeners.js';
+import { ConnectionRecords } from './personal-records.js';
 import { type Http, VENDOR_HTTP } from './oauth/http.js';
 import { Revocations } from './revocation/revocations.js';
 
@@ -20,6 +21,7 @@ const BOUNDS = { attemptMs: 5_000, totalMs: 8_000 };
 @Module({
   providers: [
     Athletes,
+    ConnectionRecords,
     { provide: VENDOR_HTTP, inject: [CONFIG, LOGGER], useFactory: vendorHttp },
     {
       provide: PARTS,
@@ -30,7 +32,7 @@ const BOUNDS = { attemptMs: 5_000, totalMs: 8_000 };
     part(Connecting, ({ connecting }) => connecting),
     part(Revocations, ({ revocations }) => revocations),
   ],
-  exports: [Athletes, Connections, Connecting, Revocations],
+  exports: [Athletes, ConnectionRecords, Connections, Connecting, Revocations],
 })
 export class ConnectionsModule implements OnApplicationShutdown {
   constructor(@Inject(VENDOR_HTTP) private readonly http: OutboundCaller) {}

@@ -15,6 +15,7 @@ export {
 } from './create-connections.js';
 export { SecretUnreadable, Vault } from './crypto/vault.js';
 export { ConnectionCut } from './connection-cut.js';
+export { ConnectionRecords } from './personal-records.js';
 export { NeedsReauth, NotConnected, VendorUnreachable } from './errors.js';
 export { CONNECTION_LISTENERS, type ConnectionListener } from './listeners.js';
 export { isProvider, type Provider, PROVIDERS } from './oauth/provider.js';
