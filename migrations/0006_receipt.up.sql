@@ -6,6 +6,8 @@ create table receipt (
   provider text check (provider in ('strava', 'oura', 'whoop')),
   reason text not null check (reason in ('requested', 'deauthorized')),
   deleted jsonb not null default '{}',
+  -- The vendors' ids of the accounts that end, for records that know the athlete by them; nothing once it is done.
+  accounts jsonb not null default '{}',
   requested_at timestamptz not null default now(),
   completed_at timestamptz,
   leased_until timestamptz

@@ -33,12 +33,12 @@ export class Deletions implements OnApplicationBootstrap {
   }
 
   private async carryOut(deletion: Deletion): Promise<void> {
-    const { id, athlete_id: athleteId, provider } = deletion;
+    const { id, provider } = deletion;
     do {
       await this.cutConnections(deletion);
       for (const records of this.records)
         if (records.deleteSome && (provider === null || records.provider === provider))
-          await this.deleteAll(id, records, athleteId);
+          await this.deleteAll(deletion, records);
     } while (!(await this.finish(deletion)));
     this.logger.info({ receipt_id: id, reason: deletion.reason }, 'deletion completed');
   }
@@ -63,10 +63,10 @@ export class Deletions implements OnApplicationBootstrap {
     });
   }
 
-  private async deleteAll(id: string, records: PersonalRecords, athleteId: string): Promise<void> {
+  private async deleteAll({ id, athlete_id, accounts }: Deletion, records: PersonalRecords): Promise<void> {
     for (;;) {
       const deleted = await this.database.transaction(async (sql) => {
-        const some = (await records.deleteSome?.(sql, athleteId)) ?? 0;
+        const some = (await records.deleteSome?.(sql, athlete_id, accounts)) ?? 0;
         await this.receipts.count(sql, id, records.name, some, this.leaseMs);
         return some;
       });

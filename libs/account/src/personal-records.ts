@@ -9,7 +9,7 @@ export interface PersonalRecords {
   /** In pages, so that neither side holds a whole history in memory. */
   read(athleteId: string): AsyncIterable<readonly object[]>;
   /** Deletes some; answers how many, 0 once there are none left. Absent where they go with something else. */
-  deleteSome?(sql: Sql, athleteId: string): Promise<number>;
+  deleteSome?(sql: Sql, athleteId: string, accounts: Readonly<Record<string, string>>): Promise<number>;
 }
 
 export const PERSONAL_RECORDS = Symbol('personal records');

@@ -10,6 +10,7 @@ export interface Deletion {
   readonly athlete_id: string;
   readonly provider: Provider | null;
   readonly reason: 'requested' | 'deauthorized';
+  readonly accounts: Readonly<Record<string, string>>;
   readonly deleted: Readonly<Record<string, number>>;
   readonly requested_at: Date;
 }
@@ -73,7 +74,7 @@ export class Receipts {
   }
 
   async complete(sql: Sql, id: string): Promise<void> {
-    const statement = 'update receipt set completed_at = now(), leased_until = null where id = $1';
+    const statement = `update receipt set completed_at = now(), leased_until = null, accounts = '{}' where id = $1`;
     await sql.query(statement, [id]);
   }
 }

@@ -18,6 +18,7 @@ export {
 } from './strava.errors.js';
 export { LONGEST_STRAVA_CALL_MS, StravaModule } from './strava.module.js';
 export { StravaEventsModule } from './webhooks/events.module.js';
+export { EventRecords } from './webhooks/event-records.js';
 export { StravaInboxModule } from './webhooks/inbox.module.js';
 export {
   STRAVA_ATHLETES,

@@ -9,4 +9,4 @@ where id = (
   limit 1
   for update skip locked
 )
-returning id, athlete_id, provider, reason, deleted, requested_at
+returning id, athlete_id, provider, reason, accounts, deleted, requested_at

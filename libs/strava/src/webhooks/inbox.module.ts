@@ -1,11 +1,13 @@
 import { Module } from '@nestjs/common';
 import { type Redis } from 'ioredis';
 import { type Config, CONFIG, Database, LOGGER, type Logger, REDIS } from '#platform';
+import { EventRecords } from './event-records.js';
 import { nudger } from './nudge.js';
 import { WebhookInbox } from './webhook-inbox.js';
 
 @Module({
   providers: [
+    EventRecords,
     {
       provide: WebhookInbox,
       inject: [Database, CONFIG, REDIS, LOGGER],
@@ -13,6 +15,6 @@ import { WebhookInbox } from './webhook-inbox.js';
         new WebhookInbox(database, nudger(config, redis, logger)),
     },
   ],
-  exports: [WebhookInbox],
+  exports: [WebhookInbox, EventRecords],
 })
 export class StravaInboxModule {}

@@ -24,21 +24,6 @@ export class WebhookInbox {
     return receipt;
   }
 
-  /** All that is held of one athlete of the vendor's, when their account goes. */
-  async forget(ownerId: string): Promise<number> {
-    return this.database.transaction(async (sql) => {
-      // First the owner, for whom an event that is just coming in has to wait.
-      await sql.query('select 1 from webhook_owner where vendor = $1 and owner_id = $2 for update', [
-        VENDOR,
-        ownerId,
-      ]);
-      const events = 'delete from webhook_event where vendor = $1 and owner_id = $2';
-      const { count } = await sql.query(events, [VENDOR, ownerId]);
-      await sql.query('delete from webhook_owner where vendor = $1 and owner_id = $2', [VENDOR, ownerId]);
-      return count;
-    });
-  }
-
   private async keep(raw: string): Promise<Receipt> {
     const event = readEvent(raw);
     const { ownerId, objectType, objectId, aspect, eventTime, subscriptionId } = event;
