@@ -34,6 +34,7 @@ describe('an import', () => {
     readonly id: string;
     readonly external_activity_id: string;
     readonly name: string;
+    readonly photos: readonly object[];
   }
   const listed = async (athlete: string) =>
     (await world.call<{ items: Listed[] }>(athlete, 'GET', '/v1/activities?limit=200')).body.items;
@@ -64,7 +65,17 @@ describe('an import', () => {
       message: 'Completed: 150 activities imported',
     });
     expect(await world.stravaStats()).toMatchObject({ over_limit: 0, duplicate_requests: 0 });
-    expect(await listed(athlete)).toHaveLength(150);
+    const activities = await listed(athlete);
+    expect(activities).toHaveLength(150);
+    const [photo] = activities.flatMap(({ photos }) => photos);
+    expect(Object.keys(photo ?? {}).sort()).toEqual([
+      'caption',
+      'id',
+      'is_default',
+      'location',
+      'taken_at',
+      'urls',
+    ]);
     await limit(100);
   });
 

@@ -68,7 +68,7 @@ export class ActivityStore {
       update activity
       set photos_status = 'stored', photos = $2, photos_attempts = 0, photos_retry_at = null, photos_error = null, updated_at = now()
       where id = $1`;
-    await sql.query(statement, [id, JSON.stringify(photos)]);
+    await sql.query(statement, [id, JSON.stringify(photos.map(toStored))]);
   }
 
   async nextPendingDetail(sql: Sql, { athleteId, since, except }: Wanted): Promise<Pending | undefined> {
@@ -203,4 +203,9 @@ export class ActivityStore {
     );
     return count > 0;
   }
+}
+
+/** As the api shows it. */
+function toStored({ id, urls, caption, takenAt, location, isDefault }: Photo): object {
+  return { id, urls, caption, taken_at: takenAt, location, is_default: isDefault };
 }
