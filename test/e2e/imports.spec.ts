@@ -201,6 +201,47 @@ describe('an import', () => {
     expect(done.activities_total).toBeLessThan(60);
   });
 
+  it('finds by comparison what no event has told', async () => {
+    const { athlete, vendorId } = await connected(5);
+    await world.importUntil(athlete, (await begin(athlete)).id, is('completed'));
+    const [gone] = await listed(athlete);
+    await world.control('POST', 'faults', { vendor: 'strava', kind: 'drop' });
+    await world.control('POST', 'activities', { athlete_id: vendorId, name: 'Unheard' });
+    await world.control('DELETE', `activities/${gone?.external_activity_id}`);
+    await world.rows(
+      `update strava_sync set last_strava_sync_at = now() - interval '2 days' where athlete_id = $1`,
+      [athlete],
+    );
+    const names = `select external_activity_id, name from activity where athlete_id = $1 and detail_status = 'stored'`;
+    await eventually(
+      'both are known',
+      async () => {
+        const rows = await world.rows<Listed>(names, [athlete]);
+        return (
+          rows.some(({ name }) => name === 'Unheard') &&
+          rows.every(({ external_activity_id }) => external_activity_id !== gone?.external_activity_id)
+        );
+      },
+      20_000,
+    );
+    await world.control('DELETE', 'faults');
+  });
+
+  it('begins for whoever is connected, also where the process that was to begin it died', async () => {
+    const { athlete } = await connected(3);
+    await world.importUntil(athlete, (await begin(athlete)).id, is('completed'));
+    for (const table of ['import_jobs', 'strava_sync', 'activity'])
+      await world.rows(`delete from ${table} where athlete_id = $1`, [athlete]);
+    await world.rows(
+      `update connection set connected_at = now() - interval '1 minute' where athlete_id = $1`,
+      [athlete],
+    );
+    await eventually('it is imported', async () => {
+      const stored = `select 1 from activity where athlete_id = $1 and detail_status = 'stored'`;
+      return (await world.rows(stored, [athlete])).length === 3;
+    });
+  });
+
   it('exports all that it holds, the manifest last', async () => {
     const { athlete } = await connected(12);
     const { id } = await begin(athlete);

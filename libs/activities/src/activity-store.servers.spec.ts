@@ -141,7 +141,7 @@ describe('the rows of activities', () => {
       await open.database.query<{ id: string }>('select id from activity where athlete_id = $1', [athleteId])
     ).rows as [{ id: string }];
     const fail = () => store.failed(open.database, id, 'detail', 'http 500', [60_000, 300_000]);
-    const due = () => store.nextPendingDetail(open.database, wanted);
+    const due = () => store.nextPending(open.database, 'detail', wanted);
     const wait = () => open.database.query('update activity set detail_retry_at = now() where id = $1', [id]);
     for (const _ of [1, 2]) {
       expect(await due()).toBeDefined();

@@ -4,8 +4,6 @@ import { loadSql, type Sql } from '#platform';
 
 const saveSummaries = loadSql(import.meta.url, './sql/save-summaries.sql');
 const saveDetail = loadSql(import.meta.url, './sql/save-detail.sql');
-const nextPendingDetail = loadSql(import.meta.url, './sql/next-pending-detail.sql');
-const nextPendingPhotos = loadSql(import.meta.url, './sql/next-pending-photos.sql');
 
 /** A row that still lacks something the vendor has. */
 export interface Pending {
@@ -71,13 +69,24 @@ export class ActivityStore {
     await sql.query(statement, [id, JSON.stringify(photos.map(toStored))]);
   }
 
-  async nextPendingDetail(sql: Sql, { athleteId, since, except }: Wanted): Promise<Pending | undefined> {
-    const { rows } = await sql.query<Pending>(nextPendingDetail, [athleteId, since, except]);
-    return rows[0];
-  }
-
-  async nextPendingPhotos(sql: Sql, { athleteId, since, except }: Wanted): Promise<Pending | undefined> {
-    const { rows } = await sql.query<Pending>(nextPendingPhotos, [athleteId, since, except]);
+  async nextPending(
+    sql: Sql,
+    part: Part,
+    { athleteId, since, except }: Wanted,
+  ): Promise<Pending | undefined> {
+    const text = `
+      select id, external_activity_id
+      from activity
+      where athlete_id = $1
+        and ${part}_status = 'pending'
+        and external_activity_id is not null
+        and start_time >= coalesce($2, '-infinity'::timestamptz)
+        and (${part}_retry_at is null or ${part}_retry_at <= clock_timestamp())
+        and not external_activity_id = any ($3)
+      order by start_time desc
+      limit 1`;
+    const statement = { name: `next pending ${part}`, text };
+    const { rows } = await sql.query<Pending>(statement, [athleteId, since, except]);
     return rows[0];
   }
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Athletes } from '#connections';
-import { Clock, Database, LOGGER, type Logger } from '#platform';
-import { type Who, StravaClient, StravaNotFound, StravaRateLimited } from '#strava';
+import { AppError, Clock, Database, LOGGER, type Logger } from '#platform';
+import { type Answered, StravaClient, StravaNotFound, type Who } from '#strava';
 import { ActivityStore } from './activity-store.js';
 
 const WAIT_MS = 10_000;
@@ -23,15 +23,16 @@ export class LiveChanges {
     externalId: string,
     eventTime: Date,
     aspect: 'create' | 'update',
+    answered?: Answered,
   ): Promise<void> {
     if (aspect === 'create')
       await this.store.forgetTombstoneBefore(this.database, athleteId, externalId, eventTime);
     if (await this.store.isBuried(this.database, athleteId, externalId)) return;
     const generation = await this.athletes.generationOf(athleteId);
     const asker = { athleteId, class: 'live', waitMs: WAIT_MS } as const;
-    const askedAt = new Date(this.clock.nowMs());
+    const askedAt = answered?.askedAt ?? new Date(this.clock.nowMs());
     try {
-      const detail = await this.strava.activity(asker, externalId);
+      const detail = answered?.detail ?? (await this.strava.activity(asker, externalId));
       await this.athletes.inGeneration(athleteId, generation, (sql) =>
         this.store.saveDetail(sql, athleteId, detail, askedAt),
       );
@@ -59,7 +60,8 @@ export class LiveChanges {
         this.store.savePhotos(sql, pending.id, photos),
       );
     } catch (error) {
-      if (!(error instanceof StravaNotFound || error instanceof StravaRateLimited)) throw error;
+      const isAway = error instanceof AppError && error.kind === 'unavailable';
+      if (!(error instanceof StravaNotFound || isAway)) throw error;
       this.logger.info({ err: error, activity: externalId }, 'photos left for the next import');
     }
   }

@@ -13,7 +13,6 @@ export {
   type ConnectionsSurroundings,
   createConnections,
 } from './create-connections.js';
-export { SecretUnreadable, Vault } from './crypto/vault.js';
 export { ConnectionCut } from './connection-cut.js';
 export { ConnectionRecords } from './personal-records.js';
 export { NeedsReauth, NotConnected, VendorUnreachable } from './errors.js';

@@ -21,6 +21,7 @@ export { StravaEventsModule } from './webhooks/events.module.js';
 export { EventRecords } from './webhooks/event-records.js';
 export { StravaInboxModule } from './webhooks/inbox.module.js';
 export {
+  type Answered,
   STRAVA_ATHLETES,
   STRAVA_EVENTS,
   type StravaAthletes,

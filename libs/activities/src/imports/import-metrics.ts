@@ -1,7 +1,7 @@
 import { Gauge } from 'prom-client';
 import { type ImportStatus } from './import-job.js';
 
-type CountByStatus = () => Promise<ReadonlyMap<ImportStatus, number>>;
+type CountByStatus = () => Promise<ReadonlyMap<ImportStatus, number> | undefined>;
 
 let count: CountByStatus | undefined;
 
@@ -12,7 +12,7 @@ new Gauge({
   async collect() {
     // What cannot be asked is left out: an old number would look like a new one.
     this.reset();
-    const jobs = await count?.().catch(() => undefined);
+    const jobs = await count?.();
     for (const [status, number] of jobs ?? []) this.set({ status }, number);
   },
 });

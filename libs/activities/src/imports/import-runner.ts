@@ -54,7 +54,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     const turn = await this.jobs.claim(importId, ended, leaseMs);
     if (!turn) return;
     const elapsedMs = performance.now() - askedAtMs;
-    const lease = new Lease(leaseMs, () => this.jobs.renew(turn, leaseMs), elapsedMs);
+    const lease = new Lease(leaseMs, () => this.jobs.renew(turn, leaseMs), this.tellOfLease, elapsedMs);
     try {
       const outcome = await new ImportTurn(this.parts, turn, lease.signal, () => this.isStopping).run();
       await this.settle(turn, outcome);
@@ -65,6 +65,9 @@ export class ImportRunner implements BeforeApplicationShutdown {
       lease.end();
     }
   }
+
+  private readonly tellOfLease = (err: unknown) =>
+    this.logger.warn({ err }, 'lease of an import not renewed');
 
   private async settle(turn: Turn, outcome: Outcome): Promise<void> {
     switch (outcome.kind) {

@@ -1,5 +1,6 @@
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Sweeps } from '#platform';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { LOGGER, type Logger, Sweeps } from '#platform';
+import { type ImportStatus } from './import-job.js';
 import { ImportJobs } from './import-jobs.js';
 import { observeImports } from './import-metrics.js';
 import { ImportTicks } from './import-ticks.js';
@@ -14,10 +15,11 @@ export class ImportSweep implements OnApplicationBootstrap {
     private readonly jobs: ImportJobs,
     private readonly ticks: ImportTicks,
     private readonly sweeps: Sweeps,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   onApplicationBootstrap(): void {
-    observeImports(() => this.jobs.countByStatus());
+    observeImports(() => this.count());
     this.sweeps.every('imports', EVERY_MS, () => this.runOnce());
   }
 
@@ -25,5 +27,14 @@ export class ImportSweep implements OnApplicationBootstrap {
     for (const athleteId of await this.jobs.neverImported(AT_ONCE))
       await this.jobs.createOrFind(athleteId, 'full', null);
     for (const { id, turn } of await this.jobs.due(AT_ONCE)) await this.ticks.next(id, turn);
+  }
+
+  private async count(): Promise<ReadonlyMap<ImportStatus, number> | undefined> {
+    try {
+      return await this.jobs.countByStatus();
+    } catch (err) {
+      this.logger.warn({ err }, 'imports not counted');
+      return undefined;
+    }
   }
 }

@@ -91,9 +91,9 @@ export class ImportTurn {
     if (this.cursor.phase === 'summaries') return this.listPage();
     const except = this.suspects.map(({ pending }) => pending.external_activity_id);
     const wanted = { athleteId: this.turn.athlete_id, since: this.turn.since, except };
-    const detail = await this.parts.store.nextPendingDetail(this.parts.database, wanted);
+    const detail = await this.parts.store.nextPending(this.parts.database, 'detail', wanted);
     if (detail) return this.fetchDetail(detail);
-    const photos = await this.parts.store.nextPendingPhotos(this.parts.database, wanted);
+    const photos = await this.parts.store.nextPending(this.parts.database, 'photos', wanted);
     if (photos) return this.fetchPhotos(photos);
     return this.nothingDue();
   }

@@ -14,6 +14,7 @@ export class Lease {
   constructor(
     private readonly ms: number,
     private readonly renew: () => Promise<boolean>,
+    private readonly onFailure: (error: unknown) => void,
     elapsedMs = 0,
   ) {
     this.heartbeat = setInterval(() => void this.beat(), ms / RENEWALS_A_LEASE);
@@ -32,12 +33,21 @@ export class Lease {
 
   private async beat(): Promise<void> {
     const askedAtMs = performance.now();
-    // A renewal that fails is not yet a loss: there are two more before the lease ends.
-    const renewed = await this.renew().catch(() => undefined);
+    const renewed = await this.tryToRenew();
     if (renewed === undefined || this.isOver) return;
     if (!renewed) return this.lose();
     clearTimeout(this.expiry);
     this.expiry = this.expireIn(this.ms - (performance.now() - askedAtMs));
+  }
+
+  /** One that fails is not yet a loss: there are two more before the lease ends. */
+  private async tryToRenew(): Promise<boolean | undefined> {
+    try {
+      return await this.renew();
+    } catch (error) {
+      this.onFailure(error);
+      return undefined;
+    }
   }
 
   private expireIn(ms: number): NodeJS.Timeout {

@@ -21,5 +21,4 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
-/** Bound by each app. */
 export const VENDOR_HTTP = Symbol('vendor http');

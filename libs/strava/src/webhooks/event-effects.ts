@@ -1,7 +1,7 @@
 import { type StravaClient, type Who } from '../strava-client.js';
 import { StravaNotFound, StravaTokenRevoked } from '../strava.errors.js';
 import { type Aspect, readEvent } from './event.js';
-import { type StravaAthletes, type StravaEvents } from './strava-events.js';
+import { type Answered, type StravaAthletes, type StravaEvents } from './strava-events.js';
 
 /** An event that waits. */
 export interface WaitingEvent {
@@ -51,12 +51,21 @@ export class EventEffects {
     const latest = [...events].sort(byTime).at(-1);
     // The create of what is known to have been deleted after it, or the delete itself once more.
     if (!latest || (deletedAt && latest.eventTime <= deletedAt)) return 'superseded';
-    if (latest.aspect === 'delete' && (await this.isGone(athleteId, objectId))) {
+    const answered = latest.aspect === 'delete' ? await this.look(athleteId, objectId) : undefined;
+    if (latest.aspect === 'delete' && !answered) {
       await this.events.activityDeleted(athleteId, objectId, latest.eventTime);
       return 'deleted';
     }
-    const aspect = events.some((event) => event.aspect === 'create') ? 'create' : 'update';
-    await this.events.activityChanged(athleteId, objectId, latest.eventTime, aspect);
+    // A create counts from its own time: an update after it says nothing about a deletion in between.
+    const created = [...events].sort(byTime).findLast(({ aspect }) => aspect === 'create');
+    const { eventTime } = created ?? latest;
+    await this.events.activityChanged(
+      athleteId,
+      objectId,
+      eventTime,
+      created ? 'create' : 'update',
+      answered,
+    );
     return 'applied';
   }
 
@@ -67,12 +76,13 @@ export class EventEffects {
     return 'deauthorized';
   }
 
-  private async isGone(athleteId: string, activityId: string): Promise<boolean> {
+  /** Nothing where Strava does not have it any more. */
+  private async look(athleteId: string, activityId: string): Promise<Answered | undefined> {
+    const askedAt = new Date();
     try {
-      await this.client.activity(live(athleteId), activityId);
-      return false;
+      return { askedAt, detail: await this.client.activity(live(athleteId), activityId) };
     } catch (error) {
-      if (error instanceof StravaNotFound) return true;
+      if (error instanceof StravaNotFound) return undefined;
       throw error;
     }
   }
