@@ -2,9 +2,11 @@ import { AccountModule } from '#account';
 import { ActivitiesModule, personalRecords } from '#activities';
 import { ConnectionRecords } from '#connections';
 import { EventRecords, StravaInboxModule } from '#strava';
+import { StreamRecords } from '#streams';
+import { streamsModule } from './streams/streams.js';
 
 /** Everything that is held about a person, and who deletes it. */
 export const accountModule = AccountModule.working(
-  [ConnectionRecords, EventRecords, ...personalRecords],
-  [ActivitiesModule, StravaInboxModule],
+  [ConnectionRecords, EventRecords, StreamRecords, ...personalRecords],
+  [ActivitiesModule, StravaInboxModule, streamsModule],
 );

@@ -14,6 +14,8 @@ import { MetricsModule } from '#platform/metrics';
 import { StravaEventsModule, StravaModule, StravaSubscriptionModule } from '#strava';
 import { accountModule } from './account.js';
 import { HousekeepingModule } from './housekeeping/housekeeping.module.js';
+import { BackfillAfterSummariesModule } from './streams/backfill-after-summaries.module.js';
+import { backfillModule, streamsModule } from './streams/streams.js';
 import { StravaBindingsModule } from './strava/strava-bindings.module.js';
 
 @Module({
@@ -31,6 +33,9 @@ import { StravaBindingsModule } from './strava/strava-bindings.module.js';
     SweepsModule,
     ConnectionsModule,
     ActivitiesWorkModule,
+    streamsModule,
+    backfillModule,
+    BackfillAfterSummariesModule,
     StravaSubscriptionModule,
     StravaEventsModule.with([StravaModule, StravaBindingsModule]),
     accountModule,

@@ -6,6 +6,7 @@ import { StravaModule } from '#strava';
 import { Activities } from './activities.js';
 import { ActivityStore } from './activity-store.js';
 import { ImportForecast } from './imports/import-forecast.js';
+import { ImportNews } from './imports/import-news.js';
 import { ImportJobs } from './imports/import-jobs.js';
 import { IMPORT_QUEUE, ImportTicks } from './imports/import-ticks.js';
 import { ImportProcessor } from './imports/import-processor.js';
@@ -38,7 +39,7 @@ export class ActivitiesModule {}
 /** The work itself. */
 @Module({
   imports: [ActivitiesModule, StravaModule],
-  providers: [ImportProcessor, ImportRunner, ImportSweep, LiveChanges, Reconciliation, Retention],
-  exports: [LiveChanges],
+  providers: [ImportNews, ImportProcessor, ImportRunner, ImportSweep, LiveChanges, Reconciliation, Retention],
+  exports: [ImportNews, LiveChanges],
 })
 export class ActivitiesWorkModule {}

@@ -7,6 +7,8 @@ export {
 } from './activities.js';
 export { ActivitiesModule, ActivitiesWorkModule } from './activities.module.js';
 export { IMPORT_TYPES, type ImportType } from './imports/import-job.js';
+export { ImportNews } from './imports/import-news.js';
+export { ImportJobs } from './imports/import-jobs.js';
 export { Imports } from './imports/imports.js';
 export { type ImportView } from './imports/import-view.js';
 export { ImportWatch } from './imports/import-watch.js';

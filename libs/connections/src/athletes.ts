@@ -25,6 +25,11 @@ export class Athletes {
     return this.ensuring.run(caller.athleteId, () => this.insert(caller));
   }
 
+  async exists(athleteId: string): Promise<boolean> {
+    const { count } = await this.database.query('select 1 from athlete where id = $1', [athleteId]);
+    return count > 0;
+  }
+
   /** Rises when a connection is cut: what was asked of the vendor before belongs to nobody any more. */
   async generationOf(athleteId: string): Promise<number> {
     const statement = 'select generation::int as generation from athlete where id = $1';

@@ -6,6 +6,8 @@ export interface Call {
   readonly userId: string | null;
   /** A slot limits how many such calls are under way at once. */
   readonly holdsSlot?: boolean;
+  /** It can wait for Redis: the ledger's own count is not enough for it, however urgent it is. */
+  readonly needsCounters?: boolean;
 }
 
 /** What the counters gave: to be recorded, and then used or given back. */

@@ -6,4 +6,5 @@ export { Ledger, type Traffic } from './ledger.js';
 export { type Patience } from './patience.js';
 export { ceiling, strava as stravaPolicy, type CallClass, type VendorPolicy } from './policy.js';
 export { RateLimitModule, STRAVA_BUDGET } from './rate-limit.module.js';
+export { windowLeft } from './window-left.js';
 export { VendorBudget } from './vendor-budget.js';

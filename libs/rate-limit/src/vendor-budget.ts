@@ -72,7 +72,7 @@ export class VendorBudget {
     } catch (err) {
       this.logger.warn({ err, vendor: this.policy.vendor }, 'budget cannot be asked');
       // The way a person waits for is kept open by the ledger's own count. Imports and backfills wait for Redis.
-      if (call.class === 'live' && isRedisAway(err)) return this.acquireByLedger(call);
+      if (call.class === 'live' && !call.needsCounters && isRedisAway(err)) return this.acquireByLedger(call);
     }
     return { kind: 'unavailable' };
   }

@@ -7,7 +7,7 @@ export interface Meter<No extends Refusal> {
 
 /** A meter's own way to say no; the caller gets it as it is. */
 export interface Refusal {
-  readonly kind: 'refused' | 'unavailable';
+  readonly kind: 'refused' | 'unavailable' | 'unwanted';
 }
 
 /** Leave to make one request. It is settled or given back, one of them and once. */

@@ -17,7 +17,7 @@ export interface CallBudget {
   giveBack(permit: Permit): Promise<void>;
 }
 
-type No = Exclude<Acquisition, { kind: 'granted' }>;
+type No = Exclude<Acquisition, { kind: 'granted' }> | { readonly kind: 'unwanted' };
 
 /** The budget as the meter of one call of an athlete. */
 export class BudgetMeter implements Meter<No> {
@@ -28,18 +28,31 @@ export class BudgetMeter implements Meter<No> {
     private readonly budget: CallBudget,
     private readonly call: Call,
     private readonly waitMs: number,
+    /** The last word before a request, when there is leave to make it. */
+    private readonly claim: () => Promise<boolean> = () => Promise.resolve(true),
   ) {}
 
   async admit(signal?: AbortSignal): Promise<Admission | No> {
     const acquisition = await this.acquire(signal);
     if (acquisition.kind !== 'granted') return acquisition;
     const { permit } = acquisition;
+    if (!(await this.isClaimed(permit))) return { kind: 'unwanted' };
     return {
       kind: 'granted',
       isFresh: () => this.budget.isFresh(permit),
       settle: (answer) => this.settle(permit, answer),
       giveBack: () => this.budget.giveBack(permit),
     };
+  }
+
+  private async isClaimed(permit: Permit): Promise<boolean> {
+    let isClaimed = false;
+    try {
+      isClaimed = await this.claim();
+    } finally {
+      if (!isClaimed) await this.budget.giveBack(permit);
+    }
+    return isClaimed;
   }
 
   private acquire(signal: AbortSignal | undefined): Promise<Acquisition> {

@@ -1,3 +1,4 @@
+export { LONGEST_STRAVA_CALL_MS } from './call-limits.js';
 export {
   type ActivityChanges,
   type Listing,
@@ -16,7 +17,8 @@ export {
   StravaRequestRefused,
   StravaTokenRevoked,
 } from './strava.errors.js';
-export { LONGEST_STRAVA_CALL_MS, StravaModule } from './strava.module.js';
+export { StravaModule } from './strava.module.js';
+export { StravaStreams } from './strava-streams.js';
 export { StravaEventsModule } from './webhooks/events.module.js';
 export { EventRecords } from './webhooks/event-records.js';
 export { StravaInboxModule } from './webhooks/inbox.module.js';

@@ -13,6 +13,7 @@ import { type AccessTokens } from './access-tokens.js';
 import { BudgetMeter, type CallBudget } from './budget-meter.js';
 import { missingScope, readAnswer } from './read-answer.js';
 import {
+  CallUnwanted,
   StravaAnswerMalformed,
   StravaBudgetUnavailable,
   StravaForbidden,
@@ -34,6 +35,8 @@ export interface Who {
   readonly signal?: AbortSignal;
   /** How long it may wait in place near a window's boundary or for a slot. */
   readonly waitMs?: number;
+  /** Asked with the budget's leave in hand, before each request: false takes the call back. */
+  readonly claim?: () => Promise<boolean>;
 }
 
 export interface Listing {
@@ -61,6 +64,7 @@ type Ask = Pick<OutboundRequest, 'method' | 'body' | 'maxBytes'> & {
   readonly endpoint: Endpoint;
   readonly path: string;
   readonly holdsSlot?: boolean;
+  readonly needsCounters?: boolean;
 };
 
 const LARGEST_PAGE = 200;
@@ -120,7 +124,14 @@ export class StravaClient {
     const query = new URLSearchParams({ keys: keys.join(','), key_by_type: 'true' });
     const path = `${activityPath(id)}/streams?${query.toString()}`;
     const maxBytes = STREAMS_MAX_BYTES;
-    const ask: Ask = { endpoint: 'streams', method: 'GET', path, maxBytes, holdsSlot: true };
+    const ask: Ask = {
+      endpoint: 'streams',
+      method: 'GET',
+      path,
+      maxBytes,
+      holdsSlot: true,
+      needsCounters: true,
+    };
     return this.ask(who, ask, (json) => Streams.parse(json));
   }
 
@@ -160,9 +171,9 @@ export class StravaClient {
 
   /** An answer of any status but 429. */
   private async send(who: Who, ask: Ask, token: string): Promise<OutboundAnswer> {
-    const { endpoint, path, method, body, maxBytes, holdsSlot } = ask;
-    const call = { endpoint, class: who.class, userId: who.athleteId, holdsSlot };
-    const meter = new BudgetMeter(this.budget, call, who.waitMs ?? 0);
+    const { endpoint, path, method, body, maxBytes, holdsSlot, needsCounters } = ask;
+    const call = { endpoint, class: who.class, userId: who.athleteId, holdsSlot, needsCounters };
+    const meter = new BudgetMeter(this.budget, call, who.waitMs ?? 0, who.claim);
     const headers = {
       authorization: `Bearer ${token}`,
       accept: 'application/json',
@@ -178,14 +189,20 @@ export class StravaClient {
         throw this.rateLimited(outcome.window, outcome.retryAfterMs);
       case 'unavailable':
         throw new StravaBudgetUnavailable();
+      case 'unwanted':
+        throw new CallUnwanted();
       case 'answered':
         if (outcome.answer.status !== 429) return outcome.answer;
-        throw this.rateLimited(meter.closed?.window, meter.closed?.retryAfterMs);
+        throw this.rateLimited(meter.closed?.window, meter.closed?.retryAfterMs, true);
     }
   }
 
-  private rateLimited(window = 'read 15min', retryAfterMs = this.scale.wait(QUARTER_MS)): StravaRateLimited {
-    return new StravaRateLimited(window, retryAfterMs, this.clock.nowMs());
+  private rateLimited(
+    window = 'read 15min',
+    retryAfterMs = this.scale.wait(QUARTER_MS),
+    isVendors = false,
+  ): StravaRateLimited {
+    return new StravaRateLimited(window, retryAfterMs, this.clock.nowMs(), isVendors);
   }
 }
 

@@ -7,11 +7,12 @@ export class StravaRateLimited extends AppError {
   override readonly retryAfterSeconds: number;
   readonly retryAt: Date;
 
-  /** `window`: `read 15min`, `read day`, … or why else not now: `boundary`, `slot`. */
+  /** `window`: `read 15min`, `read day`, … or why else not now: `boundary`, `slot`. `isVendors`: Strava has said so itself. */
   constructor(
     readonly window: string,
     readonly retryAfterMs: number,
     nowMs: number,
+    readonly isVendors = false,
   ) {
     super(`No call to Strava is left (${window})`);
     this.retryAt = new Date(nowMs + retryAfterMs);
@@ -28,6 +29,9 @@ export class StravaBudgetUnavailable extends AppError {
     super('The budget for Strava cannot be asked');
   }
 }
+
+/** Leave to make the call was there, but by then nobody wanted it any more. Nothing was sent. */
+export class CallUnwanted extends Error {}
 
 /** The athlete ended the connection at Strava: the token is refused, and so was its refresh. */
 export class StravaTokenRevoked extends AppError {

@@ -4,16 +4,12 @@ import { Clock, type Config, CONFIG, LOGGER, type Logger, TIME_SCALE, type TimeS
 import { RateLimitModule, STRAVA_BUDGET, type VendorBudget } from '#rate-limit';
 import { OutboundCaller } from '#reliability';
 import { type AccessTokens } from './access-tokens.js';
+import { ATTEMPT_MS, TOTAL_MS } from './call-limits.js';
 import { StravaClient } from './strava-client.js';
+import { StravaStreams } from './strava-streams.js';
 import { StravaTokenRevoked } from './strava.errors.js';
 
 export const STRAVA_CALLER = Symbol('calls to strava');
-
-const ATTEMPT_MS = 5_000;
-const TOTAL_MS = 8_000;
-
-/** A lease on work that calls Strava must not end before such a call does. */
-export const LONGEST_STRAVA_CALL_MS = TOTAL_MS;
 
 /** The connections to Strava, one pool for whatever of a process speaks to it. */
 @Module({
@@ -53,8 +49,13 @@ export class StravaCallerModule implements OnApplicationShutdown {
         scale: TimeScale,
       ) => new StravaClient(strava.apiUrl, caller, budget, tokensOf(connections), clock, scale),
     },
+    {
+      provide: StravaStreams,
+      inject: [StravaClient, STRAVA_BUDGET],
+      useFactory: (client: StravaClient, budget: VendorBudget) => new StravaStreams(client, budget),
+    },
   ],
-  exports: [StravaClient],
+  exports: [StravaClient, StravaStreams],
 })
 export class StravaModule {}
 

@@ -1,6 +1,11 @@
 import { Module } from '@nestjs/common';
 import { AdminModule } from '#admin';
+import { backfillModule, streamsModule } from '../streams/streams.js';
 import { AdminController } from './admin.controller.js';
+import { BackfillsController } from './backfills.controller.js';
 
-@Module({ imports: [AdminModule], controllers: [AdminController] })
+@Module({
+  imports: [AdminModule.of(streamsModule, backfillModule)],
+  controllers: [AdminController, BackfillsController],
+})
 export class AdminApiModule {}

@@ -13,7 +13,7 @@ export class AdminController {
   constructor(private readonly observability: Observability) {}
 
   @Get('observability')
-  @ApiOperation({ summary: 'What is left of the budget for Strava, and how often it said 429' })
+  @ApiOperation({ summary: 'What is left of the budget for Strava, and how far the fetching of streams is' })
   @ApiOkResponse({ type: ObservabilityAnswer })
   look(): Promise<ObservabilityAnswer> {
     return this.observability.look();

@@ -3,17 +3,23 @@ import { Account } from '#account';
 import { ActivitiesWorkModule, LiveChanges } from '#activities';
 import { Connections } from '#connections';
 import { STRAVA_ATHLETES, STRAVA_EVENTS, type StravaAthletes, type StravaEvents } from '#strava';
+import { UploadedStreams } from '#streams';
 import { accountModule } from '../account.js';
+import { streamsModule } from '../streams/streams.js';
 
 /** What Strava's events lead to: activities change, connections end. */
 @Module({
-  imports: [ActivitiesWorkModule, accountModule],
+  imports: [ActivitiesWorkModule, streamsModule, accountModule],
   providers: [
     {
       provide: STRAVA_EVENTS,
-      inject: [LiveChanges, Account],
-      useFactory: (changes: LiveChanges, account: Account): StravaEvents => ({
-        activityChanged: (...event) => changes.activityChanged(...event),
+      inject: [LiveChanges, UploadedStreams, Account],
+      useFactory: (changes: LiveChanges, streams: UploadedStreams, account: Account): StravaEvents => ({
+        activityChanged: async (athleteId, externalId, eventTime, aspect, answered) => {
+          await changes.activityChanged(athleteId, externalId, eventTime, aspect, answered);
+          // Not waited for: the event is done, and its lease is not made for a second call.
+          if (aspect === 'create') void streams.fetch(athleteId, externalId);
+        },
         activityDeleted: (...event) => changes.activityDeleted(...event),
         deauthorized: (athleteId) => account.deauthorized(athleteId, 'strava'),
       }),

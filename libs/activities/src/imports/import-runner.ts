@@ -5,6 +5,7 @@ import { LONGEST_STRAVA_CALL_MS, StravaClient } from '#strava';
 import { ActivityStore } from '../activity-store.js';
 import { type Turn } from './import-job.js';
 import { ImportJobs, type Suspension } from './import-jobs.js';
+import { ImportNews } from './import-news.js';
 import { type ImportTick, ImportTicks } from './import-ticks.js';
 import { type ImportParts, ImportTurn, type Outcome } from './import-turn.js';
 import { Lease } from './lease.js';
@@ -28,12 +29,13 @@ export class ImportRunner implements BeforeApplicationShutdown {
     store: ActivityStore,
     database: Database,
     clock: Clock,
+    news: ImportNews,
     private readonly jobs: ImportJobs,
     private readonly ticks: ImportTicks,
     @Inject(TIME_SCALE) private readonly scale: TimeScale,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.parts = { strava, athletes, store, database, clock, jobs, scale };
+    this.parts = { strava, athletes, store, database, clock, jobs, scale, news };
   }
 
   /** A turn in hand ends after its call, which is still settled with the budget. */

@@ -13,6 +13,7 @@ import {
 import { type ActivityStore, type Pending } from '../activity-store.js';
 import { beforeOfNextPage, type ImportCursor } from './import-cursor.js';
 import { type ImportJobs } from './import-jobs.js';
+import { type ImportNews } from './import-news.js';
 import { type Turn } from './import-job.js';
 
 /** How a turn ended. Only `over` leaves nothing to do. */
@@ -34,6 +35,7 @@ export interface ImportParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly scale: TimeScale;
+  readonly news: ImportNews;
 }
 
 interface Suspect {
@@ -99,7 +101,7 @@ export class ImportTurn {
   }
 
   private async listPage(): Promise<Outcome | undefined> {
-    const { strava, clock, store, jobs } = this.parts;
+    const { strava, clock, store, jobs, news } = this.parts;
     const askedAt = new Date(clock.nowMs());
     const before = this.cursor.before === null ? undefined : new Date(this.cursor.before * 1_000);
     const page = await strava.listActivities(this.asker, { before, perPage: PAGE });
@@ -110,7 +112,7 @@ export class ImportTurn {
       (last, { startTime }) => (last && last <= startTime ? last : startTime),
       undefined,
     );
-    return this.commit(async (sql) => {
+    const outcome = await this.commit(async (sql) => {
       await store.saveSummaries(sql, this.turn.athlete_id, inRange, askedAt);
       if (oldest && !isLast)
         return jobs.moveOn(
@@ -126,6 +128,8 @@ export class ImportTurn {
         total,
       );
     });
+    if (!outcome && this.cursor.phase !== 'summaries') news.summariesIn.next(this.turn.athlete_id);
+    return outcome;
   }
 
   private async fetchDetail(pending: Pending): Promise<Outcome | undefined> {

@@ -1,7 +1,7 @@
 select
   id, external_activity_id, name, sport_type, start_time, timezone, distance_m, moving_time_s, elapsed_time_s,
   elevation_gain_m, average_heartrate, manual, photos,
-  case when manual or external_activity_id is null then 'unavailable' else 'pending' end as stream_fetch_status
+  stream_fetch_status
 from activity
 where athlete_id = $1
   and start_time >= coalesce($2, '-infinity'::timestamptz)

@@ -1,18 +1,22 @@
-import { type FastifyInstance, type FastifyReply } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { sendError } from './error.filter.js';
+import { preferredWaitMs } from './prefer.js';
 
 // Every route answers within five seconds whatever is away: a handler that meets several frozen servers one after the other
 // would not.
 const DEADLINE_MS = 4_250;
 const CHECK_MS = 250;
 
+/** A route's configuration: a client that prefers to wait may do so there, and is answered late by that much. */
+export const MAY_WAIT = { mayWait: true };
+
 /** Answers 503 for a handler that is late. One that has begun to answer (a stream, an export) is left alone. */
 export function enforceDeadline(server: FastifyInstance): void {
-  // In order of arrival, so that a check looks at the late ones only. A timer per request would cost more than both.
+  // A timer per request would cost more than looking at all that are under way now and then.
   const waiting = new Map<FastifyReply, number>();
 
-  server.addHook('preHandler', (_request, reply, done) => {
-    waiting.set(reply, performance.now());
+  server.addHook('preHandler', (request, reply, done) => {
+    waiting.set(reply, performance.now() + DEADLINE_MS + extraMs(request));
     done();
   });
 
@@ -22,8 +26,8 @@ export function enforceDeadline(server: FastifyInstance): void {
   });
 
   const check = setInterval(() => {
-    for (const [reply, sinceMs] of waiting) {
-      if (performance.now() - sinceMs < DEADLINE_MS) return;
+    for (const [reply, untilMs] of waiting) {
+      if (performance.now() < untilMs) continue;
       waiting.delete(reply);
       if (!reply.raw.headersSent) answerLate(reply);
     }
@@ -32,6 +36,11 @@ export function enforceDeadline(server: FastifyInstance): void {
     clearInterval(check);
     done();
   });
+}
+
+function extraMs({ routeOptions, headers }: FastifyRequest): number {
+  const { mayWait } = routeOptions.config as Partial<typeof MAY_WAIT>;
+  return mayWait ? preferredWaitMs(headers.prefer) : 0;
 }
 
 function answerLate(reply: FastifyReply): void {

@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { Backfill } from '#backfill';
+import { Athletes } from '#connections';
+import { NotFound } from '#platform';
+import { type FetchState, StreamFetches } from '#streams';
+
+/** What operators set going, or stop. */
+@Injectable()
+export class Operations {
+  constructor(
+    private readonly fetches: StreamFetches,
+    private readonly backfill: Backfill,
+    private readonly athletes: Athletes,
+  ) {}
+
+  /** From the beginning, with all its attempts; and not at the end of the line. */
+  async resetStreamFetch(activityId: string): Promise<FetchState> {
+    const state = await this.fetches.reset(activityId);
+    await this.backfill.begin(state.athlete_id);
+    return state;
+  }
+
+  async beginBackfill(athleteId: string): Promise<void> {
+    if (!(await this.athletes.exists(athleteId))) throw new NotFound('No such athlete');
+    await this.backfill.begin(athleteId);
+  }
+
+  pauseBackfills(): Promise<void> {
+    return this.backfill.pause();
+  }
+
+  resumeBackfills(): Promise<void> {
+    return this.backfill.resume();
+  }
+}

@@ -1,0 +1,11 @@
+export { type CountByStatus, StreamCounts, type StreamOverview } from './counts/stream-counts.js';
+export { type AttemptOutcome, StreamAttempts, type Target } from './fetch/stream-attempts.js';
+export { type Fetched, STREAM_SOURCE, type StreamSource, type Wanted } from './fetch/stream-source.js';
+export { UploadedStreams } from './fetch/uploaded-streams.js';
+export { FETCH_STATUSES, type FetchState, type FetchStatus } from './lifecycle/fetch-state.js';
+export { type Due, StreamFetches } from './lifecycle/stream-fetches.js';
+export { StreamRecords } from './personal-records.js';
+export { type StreamAnswer } from './reading/answer.js';
+export { type Cut, cutName } from './reading/cut.js';
+export { type Question, type Reading, Streams } from './reading/streams.js';
+export { StreamsModule } from './streams.module.js';

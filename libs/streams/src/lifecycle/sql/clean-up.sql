@@ -1,0 +1,10 @@
+-- Whoever had them is dead, or so slow that it must not matter any more: the fence turns a late answer away.
+update activity
+set
+  stream_fetch_status = 'failed',
+  stream_fetch_error = 'fetching_timeout_cleanup',
+  stream_fetch_retry_count = stream_fetch_retry_count + 1,
+  stream_fetch_fence = stream_fetch_fence + 1
+where stream_fetch_status = 'fetching'
+  and stream_fetch_attempted_at < now() - $1::float8 * interval '1 millisecond'
+returning id, athlete_id

@@ -1,0 +1,11 @@
+/** Which part of a recording a reader wants; all of it by default. */
+export interface Cut {
+  readonly channels?: readonly string[];
+  readonly points?: number;
+}
+
+/** The same for the same part, whatever the order it was asked for in; empty for all of it. */
+export function cutName({ channels, points }: Cut): string {
+  const names = channels && [...new Set(channels)].sort().join('+');
+  return [points && `p${points}`, names].filter(Boolean).join('.');
+}

@@ -1,0 +1,1 @@
+drop table backfill_switch;
