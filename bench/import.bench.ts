@@ -22,6 +22,7 @@ const BULK_ROWS = 10_000;
 
 await migrateUp(process.env.DATABASE_URL ?? '');
 const world = await World.start({ timeScale: TIME_SCALE, workers: 2, databaseUrl: process.env.DATABASE_URL });
+await world.withoutBackfill();
 await world.control('POST', 'limits', { vendor: 'strava', read_day: READ_DAY });
 const redis = new Redis(process.env.REDIS_URL ?? '');
 const database = new pg.Client({ connectionString: process.env.DATABASE_URL });

@@ -7,11 +7,15 @@ create table strava_api_requests (
   window_id bigint not null,
   day_id bigint not null,
   status integer,
+  -- What its 429 has closed, and until when.
+  closed_window text,
+  closed_until timestamptz,
   requested_at timestamptz not null default clock_timestamp()
 );
 
 create index strava_api_requests_window on strava_api_requests (window_id);
 create index strava_api_requests_day on strava_api_requests (day_id);
+create index strava_api_requests_closed on strava_api_requests (closed_until) where closed_until is not null;
 create index strava_api_requests_requested_at on strava_api_requests (requested_at);
 -- For the `set null` when an athlete is deleted.
 create index strava_api_requests_user_id on strava_api_requests (user_id);

@@ -65,7 +65,9 @@ create table strava_sync (
   last_strava_sync_at timestamptz,
   reconciled_at timestamptz,
   whole_history_reconciled_at timestamptz,
-  reconcile_after timestamptz
+  reconcile_after timestamptz,
+  -- How far a comparison is that has not ended.
+  reconcile_progress jsonb
 );
 
 create table import_jobs (

@@ -24,12 +24,14 @@ create index webhook_event_waiting on webhook_event (vendor, id) where processed
 create index webhook_event_object on webhook_event (vendor, owner_id, object_type, object_id);
 create index webhook_event_processed on webhook_event (processed_at) where processed_at is not null;
 
--- The vendor's athletes of whom events have come. The lease makes one worker at a time work on an athlete's.
+-- The vendor's athletes of whom events have come. The lease makes one worker at a time work on an athlete's; whose were
+-- worked on longest ago is next.
 create table webhook_owner (
   vendor text not null,
   owner_id text not null,
   lease uuid,
   leased_until timestamptz,
+  served_at timestamptz not null default '-infinity',
   primary key (vendor, owner_id)
 );
 

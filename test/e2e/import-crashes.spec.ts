@@ -14,6 +14,7 @@ describe('an import whose worker is killed', () => {
   let importId: string;
   beforeEach(async () => {
     world = await World.start({ workers: 0 });
+    await world.withoutBackfill();
     athlete = randomUUID();
     await world.connect(athlete, await world.vendorAthlete(ACTIVITIES));
     importId = (await world.call<ImportBody>(athlete, 'POST', '/v1/imports', { type: 'full' })).body.id;

@@ -17,6 +17,7 @@ describe('an import', () => {
   let world: World;
   beforeAll(async () => {
     world = await World.start({ timeScale: TIME_SCALE });
+    await world.withoutBackfill();
   });
   afterAll(() => world.stop());
 
@@ -91,6 +92,31 @@ describe('an import', () => {
     expect((await world.call<ImportBody>(athlete, 'GET', `/v1/imports/${id}`)).body.status).not.toBe(
       'completed',
     );
+    await world.call(athlete, 'DELETE', `/v1/imports/${id}`);
+    await limit(100);
+  });
+
+  it('is followed by five at once, and by another when one has gone', async () => {
+    await limit(10);
+    const { athlete } = await connected(250);
+    const { id } = await begin(athlete);
+    const headers = { authorization: `Bearer ${await tokenFor(athlete)}` };
+    const follow = (signal?: AbortSignal) =>
+      fetch(`${world.api.url}/v1/imports/${id}/events`, { headers, signal });
+    const [first, ...others] = Array.from({ length: 5 }, () => new AbortController());
+    for (const { signal } of [first!, ...others]) expect((await follow(signal)).status).toBe(200);
+    const sixth = await follow();
+    expect(sixth.status).toBe(429);
+    expect(sixth.headers.get('retry-after')).toBe('5');
+    expect(await sixth.json()).toMatchObject({ error: expect.stringContaining('5 streams') });
+    first!.abort();
+    await eventually('the place is free', async () => {
+      const again = new AbortController();
+      const { status } = await follow(again.signal);
+      again.abort();
+      return status === 200;
+    });
+    for (const one of others) one.abort();
     await world.call(athlete, 'DELETE', `/v1/imports/${id}`);
     await limit(100);
   });

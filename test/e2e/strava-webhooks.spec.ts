@@ -46,7 +46,7 @@ describe("Strava's webhook", () => {
     strava = await SimulatedStrava.start({ TIME_SCALE: '900' });
     postgres = await Proxy.before(environment.env.DATABASE_URL ?? '');
     const port = await freePort();
-    const env = { ...environment.env, ...strava.env, PUBLIC_URL: `http://127.0.0.1:${port}` };
+    const env = { ...strava.env, ...environment.env, PUBLIC_URL: `http://127.0.0.1:${port}` };
     worker = await ProductProcess.start('worker', env);
     // The worker has to be patient: nobody answers Strava's question yet.
     await worker.line(({ msg }) => msg === 'strava does not send its events yet');

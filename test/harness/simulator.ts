@@ -7,6 +7,10 @@ const MAIN = resolve('dist/apps/simulator/src/main.js');
 
 export const CLIENT = { id: '4711', secret: 'the-secret-of-the-app' };
 
+interface Overview {
+  readonly athletes: ReadonlyArray<{ readonly id: string; readonly connected: boolean }>;
+}
+
 interface VendorCounts {
   readonly by_endpoint: Readonly<Record<string, number>>;
 }
@@ -75,15 +79,13 @@ export class SimulatorProcess {
 
   /** How often that endpoint was called, ever. */
   async calls(vendor: string, endpoint: string): Promise<number> {
-    const stats = (await this.control('GET', '/stats')) as Record<string, VendorCounts>;
+    const stats = await this.control<Record<string, VendorCounts>>('GET', '/stats');
     return stats[vendor]?.by_endpoint[endpoint] ?? 0;
   }
 
   /** Whether any grant of that person lives. */
   async isConnected(id: string): Promise<boolean> {
-    const { athletes } = (await this.control('GET', '/overview')) as {
-      athletes: Array<{ id: string; connected: boolean }>;
-    };
+    const { athletes } = await this.control<Overview>('GET', '/overview');
     return athletes.some((athlete) => athlete.id === id && athlete.connected);
   }
 
@@ -104,7 +106,7 @@ export class SimulatorProcess {
     await ended;
   }
 
-  private async control(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
+  async control<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await fetch(`${this.url}/__sim${path}`, {
       method,
       ...(body !== undefined && {
@@ -114,6 +116,6 @@ export class SimulatorProcess {
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-    return JSON.parse(text) as Record<string, unknown>;
+    return (text ? JSON.parse(text) : {}) as T;
   }
 }

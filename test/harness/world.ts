@@ -102,16 +102,13 @@ export class World {
     return { status: answer.status, body: (text ? JSON.parse(text) : undefined) as T };
   }
 
-  /** The simulator's control. */
-  async control<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const answer = await fetch(`${this.simulator.url}/__sim/${path}`, {
-      method,
-      headers: body === undefined ? {} : { 'content-type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`simulator ${method} ${path}: ${answer.status} ${text}`);
-    return (text ? JSON.parse(text) : undefined) as T;
+  control<T>(method: string, path: string, body?: unknown): Promise<T> {
+    return this.simulator.control<T>(method, `/${path}`, body);
+  }
+
+  /** Streams of a history would take of the same windows as what is looked at. */
+  async withoutBackfill(): Promise<void> {
+    await this.rows('update backfill_switch set is_paused = true');
   }
 
   async stravaStats(): Promise<StravaStats> {

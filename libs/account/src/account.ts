@@ -38,9 +38,11 @@ export class Account {
     if (await this.receipts.isOpen(athleteId, provider)) throw new StillLeaving();
   }
 
-  /** The athlete has taken our access away at the vendor. */
-  async deauthorized(athleteId: string, provider: Provider): Promise<void> {
-    await this.receipts.open(athleteId, provider, 'deauthorized');
+  /** The athlete has taken our access away at the vendor. False: they have connected again since then. */
+  async deauthorized(athleteId: string, provider: Provider, connectedAt: string): Promise<boolean> {
+    const receiptId = await this.receipts.openForConnection(athleteId, provider, connectedAt);
+    if (!receiptId) return false;
     await this.connections.disconnect(athleteId, provider);
+    return true;
   }
 }

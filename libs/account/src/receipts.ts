@@ -32,8 +32,20 @@ export class Receipts {
 
   /** The one that is open already, if there is one: asking twice deletes once. */
   async open(athleteId: string, provider: Provider | null, reason: Deletion['reason']): Promise<string> {
-    const { rows } = await this.database.query<{ id: string }>(openReceipt, [athleteId, provider, reason]);
+    const values = [athleteId, provider, reason, null];
+    const { rows } = await this.database.query<{ id: string }>(openReceipt, values);
     return (rows[0] as { id: string }).id;
+  }
+
+  /** None where the athlete's connection is not the one that was made then. */
+  async openForConnection(
+    athleteId: string,
+    provider: Provider,
+    connectedAt: string,
+  ): Promise<string | undefined> {
+    const values = [athleteId, provider, 'deauthorized', connectedAt];
+    const { rows } = await this.database.query<{ id: string }>(openReceipt, values);
+    return rows[0]?.id;
   }
 
   async isOpen(athleteId: string, provider: Provider): Promise<boolean> {

@@ -1,41 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type DetailedActivity } from '#strava';
 import { newAthlete } from '../../../test/harness/athletes.js';
 import { openTestDatabase, type OpenDatabase } from '../../../test/harness/test-database.js';
+import { anActivity as activity } from './activities.harness.js';
 import { ActivityStore } from './activity-store.js';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 18, 12, minute));
-
-function activity(change: Partial<DetailedActivity> = {}): DetailedActivity {
-  return {
-    id: '9007199254740993',
-    name: 'Morning Run',
-    sportType: 'Run',
-    startTime: new Date('2026-11-18T06:00:00Z'),
-    utcOffsetS: 3_600,
-    timezone: 'Europe/Berlin',
-    distanceM: 10_000,
-    movingTimeS: 3_000,
-    elapsedTimeS: 3_100,
-    elevationGainM: 50,
-    averageHeartrate: 150,
-    maxHeartrate: 171,
-    manual: false,
-    private: false,
-    visibility: 'everyone',
-    externalId: null,
-    uploadId: null,
-    totalPhotoCount: 0,
-    map: { polyline: 'abcdef', summaryPolyline: 'abc' },
-    raw: {},
-    description: 'easy',
-    calories: 700,
-    laps: [{ lap_index: 1 }],
-    splits: [{ split: 1 }],
-    ...change,
-  };
-}
 
 describe('the rows of activities', () => {
   let open: OpenDatabase;

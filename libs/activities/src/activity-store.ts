@@ -175,10 +175,11 @@ export class ActivityStore {
     );
   }
 
-  /** Deleted at the vendor. Only a create that the vendor dates later brings it back. */
+  /**
+   * Deleted at the vendor. Only a create that the vendor dates later brings it back. For a transaction that is alone with the
+   * athlete: whoever stores a page that was listed before waits, or is waited for.
+   */
   async remove(sql: Sql, athleteId: string, externalId: string, deletedAt: Date): Promise<void> {
-    // Waits for whoever is storing a page of theirs, and they for us: a page listed before must not bring it back.
-    await sql.query('select 1 from athlete where id = $1 for no key update', [athleteId]);
     await sql.query(
       `insert into activity_tombstone (athlete_id, provider, external_activity_id, deleted_at)
        values ($1, 'strava', $2, $3)

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Athletes } from '#connections';
 import { AppError, Clock, Database, LOGGER, type Logger } from '#platform';
-import { type Answered, StravaClient, StravaNotFound, type Who } from '#strava';
+import { type Answered, type Owner, StravaClient, StravaNotFound, type Who } from '#strava';
 import { ActivityStore } from './activity-store.js';
 
 const WAIT_MS = 10_000;
@@ -19,7 +19,7 @@ export class LiveChanges {
   ) {}
 
   async activityChanged(
-    athleteId: string,
+    { athleteId, generation }: Owner,
     externalId: string,
     eventTime: Date,
     aspect: 'create' | 'update',
@@ -28,7 +28,6 @@ export class LiveChanges {
     if (aspect === 'create')
       await this.store.forgetTombstoneBefore(this.database, athleteId, externalId, eventTime);
     if (await this.store.isBuried(this.database, athleteId, externalId)) return;
-    const generation = await this.athletes.generationOf(athleteId);
     const asker = { athleteId, class: 'live', waitMs: WAIT_MS } as const;
     const askedAt = answered?.askedAt ?? new Date(this.clock.nowMs());
     try {
@@ -46,8 +45,14 @@ export class LiveChanges {
   }
 
   /** Already confirmed with the vendor. */
-  async activityDeleted(athleteId: string, externalId: string, eventTime: Date): Promise<void> {
-    await this.database.transaction((sql) => this.store.remove(sql, athleteId, externalId, eventTime));
+  async activityDeleted(
+    { athleteId, generation }: Owner,
+    externalId: string,
+    eventTime: Date,
+  ): Promise<void> {
+    await this.athletes.aloneInGeneration(athleteId, generation, (sql) =>
+      this.store.remove(sql, athleteId, externalId, eventTime),
+    );
   }
 
   /** Photos that cannot be had now stay pending for the next import: the event would cost its detail once more. */

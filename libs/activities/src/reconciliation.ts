@@ -8,6 +8,7 @@ import {
   loadSql,
   LOGGER,
   type Logger,
+  type Sql,
   Sweeps,
   TIME_SCALE,
   type TimeScale,
@@ -29,12 +30,21 @@ const RECENT_DAYS = 30;
 const PAGE = 200;
 const MOST_MISSING = 50;
 const WAIT_MS = 10_000;
-// Longer than a comparison takes; one that failed is left alone for as long.
+// Longer than a page or all confirmations take; one that failed is left alone for as long.
 const LEASE_MS = 600_000;
 
 interface Due {
   readonly athlete_id: string;
   readonly is_whole: boolean;
+  readonly progress: Progress | null;
+}
+
+/** How far a comparison is. Kept with the rows of each page, in the same transaction, so that none is asked for twice. */
+interface Progress {
+  readonly begun_at: string;
+  readonly is_whole: boolean;
+  /** Unix seconds, as in an import's cursor; null once all is listed. */
+  readonly before: number | null;
 }
 
 /**
@@ -76,56 +86,68 @@ export class Reconciliation implements OnApplicationBootstrap {
     }
   }
 
-  private async compare({ athlete_id: athleteId, is_whole: isWhole }: Due): Promise<void> {
+  private async compare({ athlete_id: athleteId, is_whole, progress }: Due): Promise<void> {
     const generation = await this.athletes.generationOf(athleteId);
-    const begunAt = new Date(this.clock.nowMs());
-    const days = Math.min(isWhole ? Infinity : RECENT_DAYS, this.config.strava.retentionDays ?? Infinity);
-    // What is past its retention is not fetched anew only to be deleted again.
-    const since = days === Infinity ? null : new Date(begunAt.getTime() - days * DAY_MS);
-    const listed = await this.list({ athleteId, class: 'backfill', waitMs: WAIT_MS }, generation, since);
-    const values = [athleteId, since, begunAt, listed, MOST_MISSING];
+    let at = progress ?? this.beginning(is_whole);
+    const since = this.sinceOf(at);
+    while (at.before !== null)
+      at = await this.listPage(athleteId, generation, since, { ...at, before: at.before });
+    const values = [athleteId, since, at.begun_at, MOST_MISSING];
     const { rows } = await this.database.query<{ external_activity_id: string }>(missingFromList, values);
     for (const { external_activity_id } of rows)
       await this.confirm(athleteId, generation, external_activity_id);
     await this.importWhatIsNew(athleteId);
-    await this.done(athleteId, begunAt, isWhole);
-    this.logger.info({ listed: listed.length, missing: rows.length, is_whole: isWhole }, 'history compared');
+    await this.done(athleteId, at);
+    this.logger.info({ missing: rows.length, is_whole: at.is_whole }, 'history compared');
   }
 
-  private async list(asker: Who, generation: number, since: Date | null): Promise<string[]> {
-    const ids: string[] = [];
+  private beginning(isWhole: boolean): Progress {
+    const nowMs = this.clock.nowMs();
     // A moment ahead: what begins now is listed too.
-    let before = Math.ceil(this.clock.nowMs() / 1_000) + 1;
-    for (;;) {
-      const askedAt = new Date(this.clock.nowMs());
-      const page = await this.strava.listActivities(asker, {
-        before: new Date(before * 1_000),
-        perPage: PAGE,
-      });
-      const inRange = page.filter(({ startTime }) => since === null || startTime >= since);
-      await this.athletes.inGeneration(asker.athleteId, generation, (sql) =>
-        this.store.saveSummaries(sql, asker.athleteId, inRange, askedAt),
-      );
-      ids.push(...inRange.map(({ id }) => id));
-      if (page.length < PAGE / 2 || inRange.length < page.length) return ids;
-      const oldestMs = Math.min(...page.map(({ startTime }) => startTime.getTime()));
-      before = beforeOfNextPage(new Date(oldestMs), before);
-    }
+    const before = Math.ceil(nowMs / 1_000) + 1;
+    return { begun_at: new Date(nowMs).toISOString(), is_whole: isWhole, before };
+  }
+
+  /** What is past its retention is not fetched anew only to be deleted again. */
+  private sinceOf({ begun_at, is_whole }: Progress): Date | null {
+    const days = Math.min(is_whole ? Infinity : RECENT_DAYS, this.config.strava.retentionDays ?? Infinity);
+    return days === Infinity ? null : new Date(Date.parse(begun_at) - days * DAY_MS);
+  }
+
+  private async listPage(
+    athleteId: string,
+    generation: number,
+    since: Date | null,
+    at: Progress & { readonly before: number },
+  ): Promise<Progress> {
+    const askedAt = new Date(this.clock.nowMs());
+    const page = await this.strava.listActivities(askerFor(athleteId), {
+      before: new Date(at.before * 1_000),
+      perPage: PAGE,
+    });
+    const inRange = page.filter(({ startTime }) => since === null || startTime >= since);
+    const isLast = page.length < PAGE / 2 || inRange.length < page.length;
+    const oldestMs = Math.min(...page.map(({ startTime }) => startTime.getTime()));
+    const next = { ...at, before: isLast ? null : beforeOfNextPage(new Date(oldestMs), at.before) };
+    await this.athletes.inGeneration(athleteId, generation, async (sql) => {
+      await this.store.saveSummaries(sql, athleteId, inRange, askedAt);
+      await this.moveOn(sql, athleteId, next);
+    });
+    return next;
   }
 
   private async confirm(athleteId: string, generation: number, externalId: string): Promise<void> {
     const askedAt = new Date(this.clock.nowMs());
     try {
-      const detail = await this.strava.activity(
-        { athleteId, class: 'backfill', waitMs: WAIT_MS },
-        externalId,
-      );
+      const detail = await this.strava.activity(askerFor(athleteId), externalId);
       await this.athletes.inGeneration(athleteId, generation, (sql) =>
         this.store.saveDetail(sql, athleteId, detail, askedAt),
       );
     } catch (error) {
       if (!(error instanceof StravaNotFound)) throw error;
-      await this.database.transaction((sql) => this.store.remove(sql, athleteId, externalId, askedAt));
+      await this.athletes.aloneInGeneration(athleteId, generation, (sql) =>
+        this.store.remove(sql, athleteId, externalId, askedAt),
+      );
     }
   }
 
@@ -137,20 +159,38 @@ export class Reconciliation implements OnApplicationBootstrap {
   }
 
   private async claim(): Promise<Due | undefined> {
-    const { wait, guard } = this.scale;
-    const values = [wait(RECENT_EVERY_MS), wait(WHOLE_EVERY_MS), Math.max(guard(LEASE_MS), LEASE_MS / 10)];
+    const { wait } = this.scale;
+    const values = [wait(RECENT_EVERY_MS), wait(WHOLE_EVERY_MS), this.leaseMs];
     const { rows } = await this.database.query<Due>(claimReconciliation, values);
     return rows[0];
   }
 
-  private async done(athleteId: string, begunAt: Date, isWhole: boolean): Promise<void> {
+  private async moveOn(sql: Sql, athleteId: string, progress: Progress): Promise<void> {
+    const statement = `
+      update strava_sync
+      set
+        reconcile_progress = $2,
+        reconcile_after = clock_timestamp() + $3 * interval '1 millisecond'
+      where athlete_id = $1`;
+    await sql.query(statement, [athleteId, JSON.stringify(progress), this.leaseMs]);
+  }
+
+  private async done(athleteId: string, { begun_at, is_whole }: Progress): Promise<void> {
     const statement = `
       update strava_sync
       set
         reconciled_at = $2,
         whole_history_reconciled_at = case when $3 then $2 else whole_history_reconciled_at end,
-        reconcile_after = null
+        reconcile_after = null,
+        reconcile_progress = null
       where athlete_id = $1`;
-    await this.database.query(statement, [athleteId, begunAt, isWhole]);
+    await this.database.query(statement, [athleteId, begun_at, is_whole]);
+  }
+
+  private get leaseMs(): number {
+    return Math.max(this.scale.guard(LEASE_MS), LEASE_MS / 10);
   }
 }
+
+/** Nobody waits for it. */
+const askerFor = (athleteId: string): Who => ({ athleteId, class: 'backfill', waitMs: WAIT_MS });

@@ -40,8 +40,22 @@ export class Athletes {
 
   /** Writes what a vendor answered, in one transaction, or throws ConnectionCut where the generation is over. */
   inGeneration<T>(athleteId: string, generation: number, work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.whileLocked('share', athleteId, generation, work);
+  }
+
+  /** The same, while nobody else writes what the vendor has said of that athlete. */
+  aloneInGeneration<T>(athleteId: string, generation: number, work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.whileLocked('no key update', athleteId, generation, work);
+  }
+
+  private whileLocked<T>(
+    lock: 'share' | 'no key update',
+    athleteId: string,
+    generation: number,
+    work: (sql: Sql) => Promise<T>,
+  ): Promise<T> {
     return this.database.transaction(async (sql) => {
-      const statement = 'select 1 from athlete where id = $1 and generation = $2 for share';
+      const statement = `select 1 from athlete where id = $1 and generation = $2 for ${lock}`;
       const { count } = await sql.query(statement, [athleteId, generation]);
       if (count === 0) throw new ConnectionCut();
       return work(sql);

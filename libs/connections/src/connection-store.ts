@@ -40,6 +40,14 @@ export interface StoredConnection {
   readonly generation: number;
 }
 
+/** Whose a vendor's account is. */
+export interface Owner {
+  readonly athleteId: string;
+  readonly generation: number;
+  /** To the microsecond, as text: a connection made anew has another. */
+  readonly connectedAt: string;
+}
+
 export interface NewConnection {
   readonly athleteId: string;
   readonly provider: Provider;
@@ -108,12 +116,9 @@ export class ConnectionStore {
     };
   }
 
-  async ownerOf(
-    provider: Provider,
-    vendorAthleteId: string,
-  ): Promise<{ athleteId: string; generation: number } | undefined> {
-    const { rows } = await this.database.query<{ athleteId: string; generation: number }>(
-      `select c.athlete_id as "athleteId", a.generation::float8 as generation
+  async ownerOf(provider: Provider, vendorAthleteId: string): Promise<Owner | undefined> {
+    const { rows } = await this.database.query<Owner>(
+      `select c.athlete_id as "athleteId", a.generation::float8 as generation, c.connected_at::text as "connectedAt"
        from connection c join athlete a on a.id = c.athlete_id
        where c.provider = $1 and c.vendor_athlete_id = $2`,
       [provider, vendorAthleteId],

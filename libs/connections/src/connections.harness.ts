@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'undici';
-import { createLogger, type Database, loadConfig, timeScale } from '#platform';
+import { createLogger, type Database, loadConfig, type Logger, timeScale } from '#platform';
 import { JWT_SECRET } from '../../../test/harness/environment.js';
 import { SimulatorProcess } from '../../../test/harness/simulator.js';
 import { createTestDatabase, openPool } from '../../../test/harness/test-database.js';
@@ -34,6 +34,7 @@ interface WorkerOptions {
   readonly times?: Partial<RenewalTimes>;
   readonly env?: Readonly<Record<string, string>>;
   readonly listeners?: readonly ConnectionListener[];
+  readonly logger?: Logger;
 }
 
 /** A database, the vendors, and as many workers as a test likes, each with a pool of its own. */
@@ -61,7 +62,7 @@ export class ConnectionsHarness {
     return new ConnectionsHarness(simulator, env, () => made.drop());
   }
 
-  async worker({ http = plainHttp, times, env, listeners }: WorkerOptions = {}): Promise<Worker> {
+  async worker({ http = plainHttp, times, env, listeners, logger }: WorkerOptions = {}): Promise<Worker> {
     const config = loadConfig({ ...this.env, ...env });
     const pool = await openPool(config.database.url, [], { poolSize: 2 });
     this.pools.push(pool);
@@ -71,7 +72,7 @@ export class ConnectionsHarness {
       database,
       http,
       timeScale: timeScale(config.timeScale),
-      logger: createLogger({ level: 'silent', process: 'test' }),
+      logger: logger ?? createLogger({ level: 'silent', process: 'test' }),
       times: { cooldownMs: 1, ...times },
       listeners: () => listeners ?? [],
     });

@@ -1,5 +1,10 @@
 import { type Database, type Sql, type TimeScale } from '#platform';
-import { type ConnectionStore, type ConnectionView, type StoredConnection } from './connection-store.js';
+import {
+  type ConnectionStore,
+  type ConnectionView,
+  type Owner,
+  type StoredConnection,
+} from './connection-store.js';
 import { NeedsReauth, NotConnected, VendorUnreachable } from './errors.js';
 import { type Announcements } from './listeners.js';
 import { oauthFacts } from './oauth/providers.js';
@@ -68,10 +73,7 @@ export class Connections {
     }
   }
 
-  athleteOf(
-    provider: Provider,
-    vendorAthleteId: string,
-  ): Promise<{ athleteId: string; generation: number } | undefined> {
+  athleteOf(provider: Provider, vendorAthleteId: string): Promise<Owner | undefined> {
     return this.store.ownerOf(provider, vendorAthleteId);
   }
 

@@ -1,18 +1,13 @@
 import { type Redis } from 'ioredis';
 import { LuaScript, type TimeScale } from '#platform';
 import { type Refused } from './acquisition.js';
+import { at, Beliefs, keptUntilMs, type Share } from './beliefs.js';
+import { type Closure, closureBy, closureIn, longerOf } from './closure.js';
 import { Gather } from './gather.js';
-import { type CallClass, type CounterPolicy, type VendorPolicy } from './policy.js';
-import { ceilingAt, opensAtMs, releasedAtMs } from './shares.js';
-import { chargeableFromMs, guardMs, type Window, type Windows, windowsAt } from './windows.js';
-
-/** What the vendor's headers say of a counter. */
-export interface Usage {
-  readonly bucket: string;
-  readonly window: string;
-  readonly limit: number;
-  readonly used: number;
-}
+import { type CallClass, type CounterPolicy, nameOf, type VendorPolicy } from './policy.js';
+import { opensAtMs } from './shares.js';
+import { type Usage, usageOf } from './usage.js';
+import { chargeableFromMs, guardMs } from './windows.js';
 
 export interface Gauge extends Usage {
   readonly remaining: number;
@@ -35,26 +30,6 @@ export type Answer =
   /** Redis has forgotten what was spent. */
   | { readonly kind: 'lost' };
 
-/** A counter that the vendor has closed with a 429, and until when. */
-export interface Closure {
-  readonly counter: number;
-  readonly untilMs: number;
-}
-
-interface Believed extends Windows {
-  readonly keys: readonly string[];
-}
-
-/** What a class may have of the windows and limits believed in, from one moment until a release. */
-interface Share {
-  readonly limits: string;
-  readonly windows: Believed;
-  readonly fromMs: number;
-  readonly untilMs: number;
-  readonly ceilings: readonly number[];
-  readonly args: readonly number[];
-}
-
 type Reply = [
   granted: number,
   nowMs: number,
@@ -72,8 +47,6 @@ const rebuild = new LuaScript<number>(import.meta.url, './lua/rebuild.lua');
 const SLOT_MS = 30_000;
 // A slot is free when somebody's call is over, which is soon and cannot be foretold.
 const SLOT_RETRY_MS = 200;
-// A counter is kept a minute longer than its window, so that a late answer still finds it.
-const KEPT_MS = 60_000;
 // Another window and other limits cost a question each; more than that is no coincidence.
 const MOST_QUESTIONS = 5;
 
@@ -85,12 +58,8 @@ export class Counters {
   readonly guardMs: number;
   private readonly slotMs: number;
   private readonly questions: Gather<Question, Answer>;
-  private limits = '';
-  /** Redis' clock minus ours. */
-  private skewMs = 0;
-  private believed: Believed | undefined;
-  private readonly shares = new Map<CallClass, Share>();
-  private lastClosure: Closure = { counter: 0, untilMs: 0 };
+  private readonly beliefs: Beliefs;
+  private lastClosure: Closure | undefined;
 
   constructor(
     private readonly policy: VendorPolicy,
@@ -99,6 +68,7 @@ export class Counters {
   ) {
     this.guardMs = guardMs(scale.factor);
     this.slotMs = scale.guard(SLOT_MS);
+    this.beliefs = new Beliefs(policy, scale);
     this.questions = new Gather(areAlike, (questions) => this.put(questions));
   }
 
@@ -107,55 +77,32 @@ export class Counters {
   }
 
   async settle(keys: readonly string[], usage: readonly Usage[]): Promise<void> {
-    const told = this.toldOf(usage);
-    this.limits = this.limitsNow()
-      .map((limit, index) => told[index]?.limit ?? limit)
-      .join(' ');
-    await settle.run(
-      this.redis,
-      [this.limitsKey, ...keys],
-      [this.limits, ...told.map((one) => one?.used ?? -1)],
-    );
+    const told = this.policy.counters.map((counter) => usageOf(counter, usage));
+    const limits = this.limitsNow().map((limit, index) => told[index]?.limit ?? limit);
+    this.beliefs.limits = limits.join(' ');
+    const used = told.map((one) => one?.used ?? -1);
+    await settle.run(this.redis, [this.limitsKey, ...keys], [this.beliefs.limits, ...used]);
   }
 
-  /**
-   * What a 429 means for a call that was charged at `chargedAtMs`: the window that the headers show used up, that which
-   * lasts longest; the shortest where they show none, or are missing.
-   */
+  /** What a 429 means for a call that was charged then. */
   closureBy(chargedAtMs: number, usage: readonly Usage[], retryAfterMs: number): Closure {
-    const { windows } = windowsAt(this.policy.counters, chargedAtMs, this.scale.factor);
-    const ends = windows.map(({ endsAtMs }) => endsAtMs);
-    const usedUp = this.toldOf(usage).flatMap((told, index) =>
-      told && told.used >= told.limit ? [index] : [],
-    );
-    const counter =
-      usedUp.length > 0
-        ? usedUp.reduce((last, index) => (at(ends, index) > at(ends, last) ? index : last))
-        : ends.indexOf(Math.min(...ends));
-    // Never longer than the longest window, whatever a broken vendor asks for.
-    const longestMs = Math.max(...windows.map(({ startsAtMs, endsAtMs }) => endsAtMs - startsAtMs));
-    const untilMs = Math.max(at(ends, counter), this.nowMs() + Math.min(retryAfterMs, longestMs));
-    return { counter, untilMs: Math.ceil(untilMs) };
-  }
-
-  /** The 15-minute window of that moment, of which only a 429 is known. */
-  shortestClosure(nowMs: number): Closure {
-    return this.closureBy(nowMs, [], 0);
+    const rateLimited = { chargedAtMs, nowMs: this.beliefs.nowMs(), usage, retryAfterMs };
+    return closureBy(this.policy.counters, rateLimited, this.scale.factor);
   }
 
   /** Nobody gets a permit until then. */
   async close(closure: Closure): Promise<void> {
     this.remember(closure);
-    await close.run(this.redis, [this.closedKey], [closure.untilMs, closure.counter]);
+    await close.run(this.redis, [this.closedKey], [closure.untilMs, closure.window]);
   }
 
   /** What this process knows to be closed, also while Redis is away. */
   closedAt(nowMs: number): Closure | undefined {
-    return nowMs < this.lastClosure.untilMs ? this.lastClosure : undefined;
+    return this.lastClosure && nowMs < this.lastClosure.untilMs ? this.lastClosure : undefined;
   }
 
-  refusedBy({ counter, untilMs }: Closure, nowMs = this.nowMs()): Refused {
-    return this.refused(this.nameOf(counter), Math.max(0, untilMs - nowMs) + this.guardMs);
+  refusedBy({ window, untilMs }: Closure, nowMs = this.beliefs.nowMs()): Refused {
+    return this.refused(window, Math.max(0, untilMs - nowMs) + this.guardMs);
   }
 
   async release(id: string): Promise<void> {
@@ -167,7 +114,7 @@ export class Counters {
   }
 
   async rebuild(state: string, nowMs: number, countOf: (counter: CounterPolicy) => number): Promise<void> {
-    const { windows, keys } = this.believedAt(nowMs);
+    const { windows, keys } = this.beliefs.windowsAt(nowMs);
     const args = this.policy.counters.flatMap((counter, index) => [
       countOf(counter),
       keptUntilMs(at(windows, index)),
@@ -176,9 +123,9 @@ export class Counters {
   }
 
   async gauges(): Promise<Gauge[]> {
-    const { windows, keys } = this.believedNow();
+    const { windows, keys } = this.beliefs.windowsNow();
     const [learned, closed, ...used] = await this.redis.mget([this.limitsKey, this.closedKey, ...keys]);
-    this.limits = learned ?? '';
+    this.beliefs.limits = learned ?? '';
     const limits = this.limitsNow();
     const closure = closed ? this.remember(closureIn(closed)) : undefined;
     return this.policy.counters.map(({ bucket, window }, index) => {
@@ -192,7 +139,9 @@ export class Counters {
         remaining: Math.max(0, limit - spent),
         resetsAt: new Date(at(windows, index).endsAtMs),
       };
-      return closure?.counter === index ? { ...gauge, closedUntil: new Date(closure.untilMs) } : gauge;
+      return closure?.window === nameOf({ bucket, window })
+        ? { ...gauge, closedUntil: new Date(closure.untilMs) }
+        : gauge;
     });
   }
 
@@ -212,15 +161,15 @@ export class Counters {
     const { class: callClass, state, holdsSlot } = at(questions, 0);
     const ids = holdsSlot ? questions.map(({ id }) => id) : [];
     for (let asked = 0; asked < MOST_QUESTIONS; asked += 1) {
-      const windows = this.believedNow();
-      const share = this.shareOf(callClass, windows);
-      const believed = [state, this.limits, windows.fromMs, windows.untilMs];
+      const windows = this.beliefs.windowsNow();
+      const share = this.beliefs.shareOf(callClass, windows);
+      const believed = [state, this.beliefs.limits, windows.fromMs, windows.untilMs];
       const [granted, nowMs, ...why] = await acquire.run(
         this.redis,
         [this.stateKey, this.limitsKey, this.closedKey, this.slotsKey, ...windows.keys],
         [...believed, questions.length, this.policy.slots, this.slotMs, ...share.args, ...ids],
       );
-      this.skewMs = nowMs - Date.now();
+      this.beliefs.setClock(nowMs);
       const grant: Answer = { kind: 'granted', keys: windows.keys, nowMs };
       if (granted === questions.length) return questions.map(() => grant);
       const otherwise = this.refusalFor(why, share, nowMs);
@@ -245,7 +194,7 @@ export class Counters {
       case 'full':
         return this.fullRefusal(share, instead as number[], nowMs);
       case 'limits':
-        this.limits = instead as string;
+        this.beliefs.limits = instead as string;
         return this.boundaryAt(nowMs);
       case 'elsewhere':
       case '':
@@ -262,75 +211,20 @@ export class Counters {
       return opensAtMs(counter, spent, limit, window, fromMs, this.scale.factor);
     });
     const last = Math.max(...opens);
-    return this.refused(this.nameOf(opens.indexOf(last)), last - nowMs + this.guardMs);
+    return this.refused(nameOf(at(this.policy.counters, opens.indexOf(last))), last - nowMs + this.guardMs);
   }
 
   private refused(window: string, retryAfterMs: number): Refused {
     return { kind: 'refused', window, retryAfterMs: Math.ceil(retryAfterMs) };
   }
 
-  /** The same until the windows or limits change, or a release begins. */
-  private shareOf(callClass: CallClass, windows: Believed): Share {
-    const nowMs = this.nowMs();
-    const known = this.shares.get(callClass);
-    if (known?.windows === windows && known.limits === this.limits && nowMs < known.untilMs) return known;
-    const { factor } = this.scale;
-    const limits = this.limitsNow();
-    const ceilings = this.policy.counters.map((counter, index) =>
-      ceilingAt(counter, at(limits, index), callClass, at(windows.windows, index), nowMs, factor),
-    );
-    const releases = this.policy.counters.map((counter, index) =>
-      releasedAtMs(counter, at(windows.windows, index), factor),
-    );
-    const share: Share = {
-      limits: this.limits,
-      windows,
-      fromMs: nowMs,
-      untilMs: Math.min(...releases.filter((releaseMs) => releaseMs > nowMs)),
-      ceilings,
-      args: ceilings.flatMap((most, index) => [most, keptUntilMs(at(windows.windows, index))]),
-    };
-    this.shares.set(callClass, share);
-    return share;
-  }
-
-  /** By the vendor's newest word that we know of, also while Redis is away. */
   limitsNow(): number[] {
-    if (this.limits === '') return this.policy.counters.map(({ limit }) => limit);
-    return this.limits.split(' ').map(Number);
-  }
-
-  nameOf(counter: number): string {
-    const { bucket, window } = at(this.policy.counters, counter);
-    return `${bucket} ${window}`;
-  }
-
-  private toldOf(usage: readonly Usage[]): Array<Usage | undefined> {
-    return this.policy.counters.map((counter) => usage.find((one) => isOf(one, counter)));
+    return this.beliefs.limitsNow();
   }
 
   private remember(closure: Closure): Closure {
-    if (closure.untilMs > this.lastClosure.untilMs) this.lastClosure = closure;
+    this.lastClosure = longerOf(this.lastClosure, closure);
     return closure;
-  }
-
-  private nowMs(): number {
-    return Date.now() + this.skewMs;
-  }
-
-  /** The windows of the last question, as long as they last. */
-  private believedNow(): Believed {
-    const nowMs = this.nowMs();
-    const last = this.believed;
-    if (last && nowMs >= last.fromMs && nowMs < last.untilMs) return last;
-    this.believed = this.believedAt(nowMs);
-    return this.believed;
-  }
-
-  private believedAt(nowMs: number): Believed {
-    const windows = windowsAt(this.policy.counters, nowMs, this.scale.factor);
-    const keys = this.policy.counters.map(({ key }, index) => `${key}${at(windows.windows, index).id}`);
-    return { ...windows, keys };
   }
 
   private get stateKey(): string {
@@ -350,19 +244,5 @@ export class Counters {
   }
 }
 
-/** One element per counter, everywhere. */
-function at<T>(perCounter: readonly T[], index: number): T {
-  return perCounter[index] as T;
-}
-
-/** As `close.lua` writes it. */
-function closureIn(text: string): Closure {
-  const [untilMs, counter] = text.split(' ').map(Number);
-  return { counter: counter ?? 0, untilMs: untilMs ?? 0 };
-}
-
 const areAlike = (one: Question, other: Question) =>
   one.class === other.class && one.holdsSlot === other.holdsSlot && one.state === other.state;
-const keptUntilMs = (window: Window) => Math.ceil(window.endsAtMs + KEPT_MS);
-const isOf = (usage: Usage, counter: CounterPolicy) =>
-  usage.bucket === counter.bucket && usage.window === counter.window;

@@ -62,9 +62,10 @@ describe('the ledger', () => {
       );
       return explained.rows.map((row) => row['QUERY PLAN']).join('\n');
     };
-    const counting = await plan('./sql/count-calls.sql', [1_077, 1_007]);
+    const counting = await plan('./sql/count-calls.sql', [1_077, 1_007, Date.now()]);
     expect(counting).toContain('strava_api_requests_window');
     expect(counting).toContain('strava_api_requests_day');
+    expect(counting).toContain('strava_api_requests_closed');
     expect(counting).not.toContain('Seq Scan');
     expect(await plan('./sql/count-traffic.sql', [DAY_MS / 1_000])).not.toContain('Seq Scan');
     expect(await plan('./sql/purge-calls.sql', [YEARS * 365 * 86_400, 100])).not.toContain('Seq Scan');

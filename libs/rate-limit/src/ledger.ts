@@ -1,4 +1,5 @@
 import { type Database, loadSql, type Sql } from '#platform';
+import { type Closure } from './closure.js';
 import { type CallClass } from './policy.js';
 
 export interface LedgerEntry {
@@ -12,14 +13,21 @@ export interface LedgerEntry {
 export interface Counts {
   readonly window: number;
   readonly day: number;
-  /** The vendor has answered 429 in this window. */
-  readonly isRateLimited: boolean;
+  /** What a 429 has closed for the longest, if it is closed still. */
+  readonly closure?: Closure;
 }
 
 export interface Traffic {
   readonly calls: number;
   /** Of those, answered 429. */
   readonly rateLimited: number;
+}
+
+interface CountsRow {
+  readonly in_window: number;
+  readonly in_day: number;
+  readonly closed_window: string | null;
+  readonly closed_until_ms: number | null;
 }
 
 const recordCall = loadSql(import.meta.url, './sql/record-call.sql');
@@ -52,22 +60,26 @@ export class Ledger {
     return rows[0]?.now_ms ?? 0;
   }
 
-  async finish(id: string, status: number): Promise<void> {
-    await this.database.query('update strava_api_requests set status = $2 where id = $1', [id, status]);
+  /** `closure`: what it has closed, where it was answered 429. */
+  async finish(id: string, status: number, closure?: Closure): Promise<void> {
+    const statement = `
+      update strava_api_requests
+      set status = $2, closed_window = $3, closed_until = to_timestamp($4::float8 / 1000)
+      where id = $1`;
+    await this.database.query(statement, [id, status, closure?.window, closure?.untilMs]);
   }
 
   async forget(id: string): Promise<void> {
     await this.database.query('delete from strava_api_requests where id = $1', [id]);
   }
 
-  async counts(windowId: number, dayId: number, sql: Sql = this.database): Promise<Counts> {
-    const { rows } = await sql.query<{ in_window: number; in_day: number; is_rate_limited: boolean }>(
-      countCalls,
-      [windowId, dayId],
-    );
+  async counts(windowId: number, dayId: number, nowMs: number, sql: Sql): Promise<Counts> {
+    const { rows } = await sql.query<CountsRow>(countCalls, [windowId, dayId, nowMs]);
     const [row] = rows;
     if (!row) throw new Error('count-calls.sql answers one row');
-    return { window: row.in_window, day: row.in_day, isRateLimited: row.is_rate_limited };
+    const { in_window: window, in_day: day, closed_window, closed_until_ms: untilMs } = row;
+    const closure = closed_window !== null && untilMs !== null && { window: closed_window, untilMs };
+    return { window, day, ...(closure && { closure }) };
   }
 
   /** The calls of the last so many milliseconds, by the database's clock. */

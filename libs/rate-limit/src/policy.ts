@@ -24,6 +24,10 @@ export interface CounterPolicy {
   readonly key: string;
 }
 
+/** As the answers name a counter: `read 15min`. */
+export const nameOf = ({ bucket, window }: Pick<CounterPolicy, 'bucket' | 'window'>): string =>
+  `${bucket} ${window}`;
+
 /** A vendor's limits as data. Counters whose windows nest end together, so the shortest decides where a boundary is. */
 export interface VendorPolicy {
   readonly vendor: string;

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { type Redis } from 'ioredis';
 import { DependencyUnavailable, isRedisAway, type Logger, OneAtATime, type TimeScale } from '#platform';
 import { type Acquisition, type Call, type Grant, type Permit, type Refused } from './acquisition.js';
-import { type Closure, Counters, type Gauge, type Usage } from './counters.js';
+import { type Closure, longerOf } from './closure.js';
+import { Counters, type Gauge } from './counters.js';
 import { type Counts, type Ledger, type Traffic } from './ledger.js';
 import { budgetRefusals, rateLimited, vendorRequests } from './metrics.js';
 import { type Patience, patiently } from './patience.js';
-import { type CallClass, type VendorPolicy } from './policy.js';
+import { type CallClass, nameOf, type VendorPolicy } from './policy.js';
+import { type Usage } from './usage.js';
 import { windowAt } from './windows.js';
 
 // A rebuild costs one more question; more than that is no coincidence.
@@ -114,14 +116,17 @@ export class VendorBudget {
     const { vendor } = this.policy;
     const { class: callClass, endpoint, holdsSlot } = permit.call;
     vendorRequests.inc({ vendor, endpoint, class: callClass, status: status || 'no_answer' });
-    await this.unlessAway(() => this.ledger.finish(permit.ledgerId, status));
+    const closure =
+      status === TOO_MANY_REQUESTS
+        ? this.counters.closureBy(permit.nowMs, usage, retryAfterSeconds * 1_000)
+        : undefined;
+    await this.unlessAway(() => this.ledger.finish(permit.ledgerId, status, closure));
     await this.unlessAway(async () => {
       if (usage.length > 0) await this.counters.settle(permit.keys, usage);
       if (holdsSlot) await this.counters.release(permit.id);
     });
-    if (status !== TOO_MANY_REQUESTS) return undefined;
+    if (!closure) return undefined;
     rateLimited.inc({ vendor });
-    const closure = this.counters.closureBy(permit.nowMs, usage, retryAfterSeconds * 1_000);
     await this.close(closure);
     return this.counters.refusedBy(closure);
   }
@@ -152,7 +157,7 @@ export class VendorBudget {
       return await this.ledger.alone(async (epoch, sql): Promise<Acquisition> => {
         const nowMs = await this.ledger.nowMs(sql);
         const ids = this.windowAndDay(nowMs);
-        const counts = await this.ledger.counts(ids.windowId, ids.dayId, sql);
+        const counts = await this.ledger.counts(ids.windowId, ids.dayId, nowMs, sql);
         const refusal = this.refusalByLedger(nowMs, counts);
         if (refusal) return refusal;
         await this.ledger.advance(sql);
@@ -186,18 +191,18 @@ export class VendorBudget {
     const closure = this.closureByLedger(nowMs, counts);
     if (closure) return this.counters.refusedBy(closure, nowMs);
     const limits = this.counters.limitsNow();
-    for (const [counter, { window, seconds }] of this.policy.counters.entries()) {
-      const used = window === 'day' ? counts.day : counts.window;
-      const untilMs = windowAt(nowMs, seconds, this.scale.factor).endsAtMs;
-      if (used >= (limits[counter] ?? 0)) return this.counters.refusedBy({ counter, untilMs }, nowMs);
+    for (const [index, counter] of this.policy.counters.entries()) {
+      const used = counter.window === 'day' ? counts.day : counts.window;
+      const untilMs = windowAt(nowMs, counter.seconds, this.scale.factor).endsAtMs;
+      if (used >= (limits[index] ?? 0))
+        return this.counters.refusedBy({ window: nameOf(counter), untilMs }, nowMs);
     }
     return undefined;
   }
 
-  /** What was closed as far as it is known without Redis: of a 429 in the ledger, not which window it meant. */
-  private closureByLedger(nowMs: number, { isRateLimited }: Counts): Closure | undefined {
-    const known = this.counters.closedAt(nowMs);
-    return known ?? (isRateLimited ? this.counters.shortestClosure(nowMs) : undefined);
+  /** What is closed, as far as it is known without Redis. */
+  private closureByLedger(nowMs: number, { closure }: Counts): Closure | undefined {
+    return longerOf(this.counters.closedAt(nowMs), closure);
   }
 
   /** Where Redis cannot be told, its state is made obsolete: whoever rebuilds it finds the 429 in the ledger. */
@@ -241,7 +246,7 @@ export class VendorBudget {
       const rebuilt = `${epoch + 1}:${runId}`;
       const nowMs = await this.askTime();
       const { windowId, dayId } = this.windowAndDay(nowMs);
-      const counts = await this.ledger.counts(windowId, dayId, sql);
+      const counts = await this.ledger.counts(windowId, dayId, nowMs, sql);
       const closure = this.closureByLedger(nowMs, counts);
       // Before the state is there: from then on others get permits.
       if (closure) await this.counters.close(closure);

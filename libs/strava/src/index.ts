@@ -24,6 +24,7 @@ export { EventRecords } from './webhooks/event-records.js';
 export { StravaInboxModule } from './webhooks/inbox.module.js';
 export {
   type Answered,
+  type Owner,
   STRAVA_ATHLETES,
   STRAVA_EVENTS,
   type StravaAthletes,

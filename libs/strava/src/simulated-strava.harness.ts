@@ -1,12 +1,6 @@
 // For specs only.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { CLIENT, SimulatorProcess } from '../../../test/harness/simulator.js';
 import { type AccessTokens } from './access-tokens.js';
-
-const MAIN = new URL('../../../dist/apps/simulator/src/main.js', import.meta.url).pathname;
-
-export const CLIENT = { id: '4711', secret: 'the-secret-of-the-app' };
 
 /** A person who has connected the app, with their tokens. */
 export interface Connected {
@@ -19,33 +13,18 @@ type Json = Record<string, unknown>;
 
 /** Strava as the simulator plays it, in a process of its own. */
 export class SimulatedStrava {
-  private constructor(
-    private readonly child: ChildProcess,
-    private readonly url: string,
-  ) {}
+  private constructor(private readonly simulator: SimulatorProcess) {}
 
   static async start(env: Readonly<Record<string, string>> = {}): Promise<SimulatedStrava> {
-    const client = { STRAVA_CLIENT_ID: CLIENT.id, STRAVA_CLIENT_SECRET: CLIENT.secret };
-    const child = spawn(process.execPath, [MAIN], {
-      env: { PATH: process.env.PATH, SIMULATOR_PORT: '0', ...client, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-    return new SimulatedStrava(child, line.replace('simulator ', ''));
+    return new SimulatedStrava(await SimulatorProcess.start(env));
   }
 
   get apiUrl(): string {
-    return `${this.url}/api/v3`;
+    return `${this.simulator.url}/api/v3`;
   }
 
-  /** What a process of the product has to be told to use it. */
   get env(): Record<string, string> {
-    return {
-      STRAVA_API_URL: this.apiUrl,
-      STRAVA_OAUTH_URL: `${this.url}/oauth`,
-      STRAVA_CLIENT_ID: CLIENT.id,
-      STRAVA_CLIENT_SECRET: CLIENT.secret,
-    };
+    return this.simulator.env;
   }
 
   async connect(more: Json = {}): Promise<Connected> {
@@ -84,11 +63,11 @@ export class SimulatedStrava {
   }
 
   fault(endpoint: string, kind: string, more: Json = {}): Promise<Json> {
-    return this.control('POST', '/faults', { vendor: 'strava', endpoint, kind, ...more });
+    return this.simulator.fault('strava', endpoint, kind, more);
   }
 
-  heal(): Promise<Json> {
-    return this.control('DELETE', '/faults');
+  heal(): Promise<void> {
+    return this.simulator.clearFaults();
   }
 
   async upload(athleteId: string, order: Json = {}): Promise<string> {
@@ -104,8 +83,8 @@ export class SimulatedStrava {
     return this.control('DELETE', `/activities/${activityId}`);
   }
 
-  deauthorize(athleteId: string): Promise<Json> {
-    return this.control('POST', '/deauthorize', { athlete_id: athleteId });
+  deauthorize(athleteId: string): Promise<void> {
+    return this.simulator.deauthorize('strava', athleteId);
   }
 
   async stats(): Promise<{
@@ -116,8 +95,8 @@ export class SimulatedStrava {
     return (await this.control('GET', '/stats')).strava as never;
   }
 
-  async calls(endpoint: string): Promise<number> {
-    return (await this.stats()).by_endpoint[endpoint] ?? 0;
+  calls(endpoint: string): Promise<number> {
+    return this.simulator.calls('strava', endpoint);
   }
 
   /** The one subscription of the app, if there is one. */
@@ -127,25 +106,17 @@ export class SimulatedStrava {
     return ((await answer.json()) as Array<{ id: number; callback_url: string }>)[0];
   }
 
-  async control(method: string, path: string, body?: Json): Promise<Json> {
-    const answer = await fetch(`${this.url}/__sim${path}`, {
-      method,
-      ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-    return (text ? JSON.parse(text) : {}) as Json;
+  control(method: string, path: string, body?: Json): Promise<Json> {
+    return this.simulator.control(method, path, body);
   }
 
-  async stop(): Promise<void> {
-    const ended = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await ended;
+  stop(): Promise<void> {
+    return this.simulator.stop();
   }
 
   private async token(fields: Record<string, string>) {
     const body = new URLSearchParams({ client_id: CLIENT.id, client_secret: CLIENT.secret, ...fields });
-    const answer = await fetch(`${this.url}/oauth/token`, { method: 'POST', body });
+    const answer = await fetch(`${this.simulator.url}/oauth/token`, { method: 'POST', body });
     if (!answer.ok) throw new Error(`token: ${answer.status}`);
     const { access_token, refresh_token } = (await answer.json()) as Record<string, string>;
     return { accessToken: access_token ?? '', refreshToken: refresh_token ?? '' };

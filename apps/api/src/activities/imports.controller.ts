@@ -19,10 +19,12 @@ import {
   ApiOkResponse,
   ApiOperation,
   ApiTags,
+  ApiTooManyRequestsResponse,
 } from '@nestjs/swagger';
 import { map, type Observable } from 'rxjs';
 import { Imports, ImportWatch } from '#activities';
 import { type AuthenticatedRequest, ErrorAnswer, IdParam } from '#platform';
+import { retryAfter } from '../common-answers.js';
 import { BeginImport, ImportAnswer } from './imports.dto.js';
 
 @ApiTags('imports')
@@ -62,6 +64,11 @@ export class ImportsController {
   @ApiOperation({ summary: 'The same as server-sent events: each change, the end included' })
   @ApiOkResponse({ type: ImportAnswer })
   @ApiNotFoundResponse({ type: ErrorAnswer })
+  @ApiTooManyRequestsResponse({
+    type: ErrorAnswer,
+    description: 'five such streams of the athlete are open, or more than the requests of a minute',
+    headers: retryAfter,
+  })
   async events(
     @Req() { caller: { athleteId } }: AuthenticatedRequest,
     @Param('id', IdParam) id: string,

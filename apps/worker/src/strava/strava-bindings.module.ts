@@ -15,13 +15,13 @@ import { streamsModule } from '../streams/streams.js';
       provide: STRAVA_EVENTS,
       inject: [LiveChanges, UploadedStreams, Account],
       useFactory: (changes: LiveChanges, streams: UploadedStreams, account: Account): StravaEvents => ({
-        activityChanged: async (athleteId, externalId, eventTime, aspect, answered) => {
-          await changes.activityChanged(athleteId, externalId, eventTime, aspect, answered);
+        activityChanged: async (owner, externalId, eventTime, aspect, answered) => {
+          await changes.activityChanged(owner, externalId, eventTime, aspect, answered);
           // Not waited for: the event is done, and its lease is not made for a second call.
-          if (aspect === 'create') void streams.fetch(athleteId, externalId);
+          if (aspect === 'create') void streams.fetch(owner.athleteId, externalId);
         },
         activityDeleted: (...event) => changes.activityDeleted(...event),
-        deauthorized: (athleteId) => account.deauthorized(athleteId, 'strava'),
+        deauthorized: ({ athleteId, connectedAt }) => account.deauthorized(athleteId, 'strava', connectedAt),
       }),
     },
     {

@@ -1,9 +1,19 @@
-with mine as (
+-- The athlete's open receipt for that, or a new one. With $4, only while the connection is the one that was made then.
+with meant as (
+  select 1
+  from connection
+  where athlete_id = $1
+    and provider = $2
+    and connected_at = $4::timestamptz
+  -- Waits for whoever is connecting anew at this moment, and then looks again.
+  for share
+), mine as (
   select id
   from receipt
   where athlete_id = $1
     and provider is not distinct from $2
     and completed_at is null
+    and ($4::text is null or exists (select from meant))
   order by requested_at
   limit 1
 ), opened as (
@@ -15,6 +25,7 @@ with mine as (
       and connection.provider = coalesce($2, connection.provider)
   )
   where not exists (select 1 from mine)
+    and ($4::text is null or exists (select from meant))
   returning id
 )
 select id from mine

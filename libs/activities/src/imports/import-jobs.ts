@@ -113,6 +113,12 @@ export class ImportJobs {
     return count > 0;
   }
 
+  async isCurrent(sql: Sql, { id, turn }: Turn): Promise<boolean> {
+    const statement = `select 1 from import_jobs where id = $1 and turn = $2 and status = 'started' for share`;
+    const { count } = await sql.query(statement, [id, turn]);
+    return count > 0;
+  }
+
   /** The next turn may begin at once, anywhere. */
   async handBack({ id, turn }: Turn): Promise<void> {
     const statement = `

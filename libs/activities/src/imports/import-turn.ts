@@ -12,6 +12,7 @@ import {
 } from '#strava';
 import { type ActivityStore, type Pending } from '../activity-store.js';
 import { beforeOfNextPage, type ImportCursor } from './import-cursor.js';
+import { TurnOver } from './import-errors.js';
 import { type ImportJobs } from './import-jobs.js';
 import { type ImportNews } from './import-news.js';
 import { type Turn } from './import-job.js';
@@ -28,7 +29,7 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly error: string };
 
 export interface ImportParts {
-  readonly strava: StravaClient;
+  readonly strava: Pick<StravaClient, 'listActivities' | 'activity' | 'photos'>;
   readonly athletes: Athletes;
   readonly jobs: ImportJobs;
   readonly store: ActivityStore;
@@ -100,7 +101,7 @@ export class ImportTurn {
     return this.nothingDue();
   }
 
-  private async listPage(): Promise<Outcome | undefined> {
+  private async listPage(): Promise<undefined> {
     const { strava, clock, store, jobs, news } = this.parts;
     const askedAt = new Date(clock.nowMs());
     const before = this.cursor.before === null ? undefined : new Date(this.cursor.before * 1_000);
@@ -112,7 +113,7 @@ export class ImportTurn {
       (last, { startTime }) => (last && last <= startTime ? last : startTime),
       undefined,
     );
-    const outcome = await this.commit(async (sql) => {
+    await this.commit(async (sql) => {
       await store.saveSummaries(sql, this.turn.athlete_id, inRange, askedAt);
       if (oldest && !isLast)
         return jobs.moveOn(
@@ -128,8 +129,8 @@ export class ImportTurn {
         total,
       );
     });
-    if (!outcome && this.cursor.phase !== 'summaries') news.summariesIn.next(this.turn.athlete_id);
-    return outcome;
+    if (this.cursor.phase !== 'summaries') news.summariesIn.next(this.turn.athlete_id);
+    return undefined;
   }
 
   private async fetchDetail(pending: Pending): Promise<Outcome | undefined> {
@@ -137,7 +138,7 @@ export class ImportTurn {
     const askedAt = new Date(clock.nowMs());
     return this.attempt({ pending, part: 'detail' }, async () => {
       const detail = await strava.activity(this.asker, pending.external_activity_id);
-      return this.commit(async (sql) => {
+      await this.commit(async (sql) => {
         await store.saveDetail(sql, this.turn.athlete_id, detail, askedAt);
         const activities_imported = this.cursor.activities_imported + 1;
         return jobs.moveOn(
@@ -153,7 +154,7 @@ export class ImportTurn {
     const { strava, store, jobs } = this.parts;
     return this.attempt({ pending, part: 'photos' }, async () => {
       const photos = await strava.photos(this.asker, pending.external_activity_id);
-      return this.commit(async (sql) => {
+      await this.commit(async (sql) => {
         await store.savePhotos(sql, pending.id, photos);
         const photos_imported = this.cursor.photos_imported + photos.length;
         return jobs.moveOn(sql, this.turn, this.moved({ phase: 'photos', photos_imported }));
@@ -164,15 +165,16 @@ export class ImportTurn {
   /** One that cannot be fetched is a suspect until another can: only then it is its own fault. */
   private async attempt(
     item: Omit<Suspect, 'error'>,
-    work: () => Promise<Outcome | undefined>,
+    work: () => Promise<void>,
   ): Promise<Outcome | undefined> {
     try {
-      const outcome = await work();
+      await work();
       await this.convictSuspects();
-      return outcome;
+      return undefined;
     } catch (error) {
       if (error instanceof StravaNotFound || error instanceof StravaForbidden) {
-        await this.parts.store.setAside(this.parts.database, item.pending.id, item.part, error.message);
+        const { pending, part } = item;
+        await this.note((sql) => this.parts.store.setAside(sql, pending.id, part, error.message));
         return undefined;
       }
       if (error instanceof StravaAnswerMalformed) {
@@ -208,23 +210,33 @@ export class ImportTurn {
   }
 
   private async convict({ pending, part, error }: Suspect): Promise<void> {
-    const { store, database, scale } = this.parts;
-    await store.failed(database, pending.id, part, error, RETRY_AFTER_MS.map(scale.wait));
+    const { store, scale } = this.parts;
+    await this.note((sql) => store.failed(sql, pending.id, part, error, RETRY_AFTER_MS.map(scale.wait)));
   }
 
   /** Nobody's fault; but the next turn begins with others, in case it was theirs after all. */
   private async outage(error: string): Promise<Outcome> {
-    const { store, database, scale } = this.parts;
+    const { store, scale } = this.parts;
     for (const { pending, part } of this.suspects.splice(0))
-      await store.postpone(database, pending.id, part, scale.wait(SUSPECT_PAUSE_MS));
+      await this.note((sql) => store.postpone(sql, pending.id, part, scale.wait(SUSPECT_PAUSE_MS)));
     return { kind: 'outage', error };
   }
 
-  /** Rows and cursor in one transaction, unless the connection has been cut since this turn began. */
-  private async commit(work: (sql: Sql) => Promise<boolean>): Promise<Outcome | undefined> {
+  /** What became of an activity, where there is nothing of it to store. */
+  private note(write: (sql: Sql) => Promise<void>): Promise<void> {
+    return this.commit(async (sql) => {
+      await write(sql);
+      return this.parts.jobs.isCurrent(sql, this.turn);
+    });
+  }
+
+  /** Rows and cursor in one transaction; neither where the turn is over, or the connection has been cut since it began. */
+  private async commit(work: (sql: Sql) => Promise<boolean>): Promise<void> {
     const { athlete_id, generation } = this.turn;
-    const isOurs = await this.parts.athletes.inGeneration(athlete_id, generation, work);
-    return isOurs ? undefined : { kind: 'over' };
+    await this.parts.athletes.inGeneration(athlete_id, generation, async (sql) => {
+      const isOurs = await work(sql);
+      if (!isOurs) throw new TurnOver();
+    });
   }
 
   private moved(change: Partial<ImportCursor>): ImportCursor {
@@ -245,7 +257,7 @@ export class ImportTurn {
 function outcomeOf(error: unknown): Outcome {
   if (error instanceof StravaRateLimited) return { kind: 'limited', forMs: error.retryAfterMs };
   if (error instanceof StravaBudgetUnavailable) return { kind: 'unmetered' };
-  if (error instanceof ConnectionCut) return { kind: 'over' };
+  if (error instanceof ConnectionCut || error instanceof TurnOver) return { kind: 'over' };
   if (error instanceof StravaTokenRevoked || error instanceof NeedsReauth || error instanceof NotConnected)
     return { kind: 'failed', error: 'Strava does not accept the connection any more: connect again' };
   const isAway = error instanceof AppError && error.kind === 'unavailable';

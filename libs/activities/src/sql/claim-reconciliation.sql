@@ -1,4 +1,5 @@
--- The connected athlete whose history was compared longest ago. Until it is done, or the lease ends, others find the next.
+-- The connected athlete whose history was compared longest ago. Until it is done, or the lease ends, others find the next;
+-- one that was cut short goes on from where it was.
 update strava_sync
 set reconcile_after = clock_timestamp() + $3 * interval '1 millisecond'
 from (
@@ -23,4 +24,4 @@ from (
   for update of strava_sync skip locked
 ) due
 where strava_sync.athlete_id = due.athlete_id
-returning strava_sync.athlete_id, due.is_whole
+returning strava_sync.athlete_id, due.is_whole, strava_sync.reconcile_progress as progress

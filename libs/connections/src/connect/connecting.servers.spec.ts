@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
+import { createLogger } from '#platform';
 import { ConnectionsHarness, connect, newAthlete, plainHttp, type Worker } from '../connections.harness.js';
 import { PROVIDERS, type Provider } from '../oauth/provider.js';
 import { oauthFacts } from '../oauth/providers.js';
@@ -53,6 +54,7 @@ describe.each(PROVIDERS)('connecting %s', (provider) => {
     expect(await worker.connections.athleteOf(provider, vendorId)).toEqual({
       athleteId: athlete,
       generation: access.generation,
+      connectedAt: expect.stringMatching(/^20\d\d-/),
     });
     expect(JSON.stringify(await rows(athlete))).not.toContain(access.token);
   });
@@ -219,6 +221,33 @@ describe('a consent', () => {
     expect(performance.now() - startedAt).toBeLessThan(4_000);
     expect((await harness.simulator.calls('strava', 'token')) - before).toBe(1);
     expect(await rows(athlete)).toEqual([]);
+  });
+
+  it('says why where nobody knows whose grant it is, and no secret', async () => {
+    const lines: string[] = [];
+    const destination = { write: (line: string) => lines.push(line) };
+    const secrets: string[] = [];
+    const http = {
+      call: async (request: Parameters<typeof plainHttp.call>[0]) => {
+        const [, token] = /Bearer (.+)/i.exec(request.headers?.authorization ?? '') ?? [];
+        if (!token) return plainHttp.call(request);
+        secrets.push(token);
+        throw new Error('the connection failed');
+      },
+    };
+    const logger = createLogger({ level: 'warn', process: 'test', destination });
+    const telling = await harness.worker({ http, logger });
+    const athlete = await newAthlete(worker);
+    const { end } = await connect(harness, telling, athlete, 'oura', {
+      athlete_id: await vendorSide('oura'),
+    });
+    expect(end.kind).toBe('vendor_away');
+    expect(JSON.parse(lines.join())).toMatchObject({
+      provider: 'oura',
+      err: { message: 'the connection failed' },
+    });
+    expect(secrets).toHaveLength(1);
+    expect(lines.join()).not.toContain(secrets[0]);
   });
 
   it('with a wrong client secret is no fault of the athlete', async () => {

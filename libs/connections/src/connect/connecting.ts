@@ -6,7 +6,7 @@ import { type Announcements } from '../listeners.js';
 import { connects } from '../metrics.js';
 import { type Provider } from '../oauth/provider.js';
 import { type OfferedProvider, type Providers } from '../oauth/providers.js';
-import { type TokenAnswer, type TokenEndpoint, type Tokens } from '../oauth/token-endpoint.js';
+import { type TokenAnswer, type TokenEndpoint, type Tokens, type Unclear } from '../oauth/token-endpoint.js';
 import { type Grant, type Revocations } from '../revocation/revocations.js';
 import { type ConnectEnd, type ConnectOutcome } from './connect-outcome.js';
 import { checkedReturnUrl } from './return-url.js';
@@ -112,17 +112,23 @@ export class Connecting {
     const verifier = this.verifierOf(provider.id, flow);
     const answer = await this.endpoint.exchange(provider, { code, redirectUri, verifier }, signal);
     if (answer.kind !== 'granted') return this.withoutTokens(provider.id, answer);
-    const vendorAthleteId =
-      answer.vendorAthleteId ?? (await this.endpoint.vendorAthleteId(provider, answer.tokens.access, signal));
+    const whose = answer.vendorAthleteId
+      ? ({ kind: 'known', vendorAthleteId: answer.vendorAthleteId } as const)
+      : await this.endpoint.vendorAthleteId(provider, answer.tokens.access, signal);
     const scopes = grantedScopes(provider, query.scope, answer.scope);
     const missing = missingScopes(provider, scopes);
-    // Without the permission to read a profile nobody can tell whose grant it is, and so whether ending it hurts anyone.
-    const grant = vendorAthleteId && { provider: provider.id, vendorAthleteId, ...answer.tokens };
+    if (whose.kind === 'unclear') {
+      // Without the permission to read a profile nobody can tell whose grant it is, and so whether ending it hurts anyone.
+      if (missing.length > 0) return { kind: 'missing_scope', missing };
+      this.tellUnclear(provider.id, whose, 'nobody knows whose grant it is');
+      return { kind: 'vendor_away' };
+    }
+    const grant = { provider: provider.id, vendorAthleteId: whose.vendorAthleteId, ...answer.tokens };
     if (missing.length > 0) {
-      if (grant) await this.giveBack(grant);
+      await this.giveBack(grant);
       return { kind: 'missing_scope', missing };
     }
-    return grant ? this.keep(flow.athlete_id, scopes, grant) : { kind: 'vendor_away' };
+    return this.keep(flow.athlete_id, scopes, grant);
   }
 
   private verifierOf(provider: Provider, { athlete_id, verifier }: Flow): string | undefined {
@@ -131,13 +137,16 @@ export class Connecting {
 
   private withoutTokens(provider: Provider, answer: Exclude<TokenAnswer, { kind: 'granted' }>): ConnectEnd {
     if (answer.kind === 'refused') return { kind: 'refused' };
-    const facts = { provider, status: answer.status, err: 'cause' in answer ? answer.cause : undefined };
     if (answer.kind === 'app_refused') {
-      this.logger.error(facts, 'the vendor does not accept our client');
+      this.logger.error({ provider, status: answer.status }, 'the vendor does not accept our client');
       return { kind: 'app_refused' };
     }
-    this.logger.warn(facts, 'a code could not be exchanged');
+    this.tellUnclear(provider, answer, 'a code could not be exchanged');
     return { kind: 'vendor_away' };
+  }
+
+  private tellUnclear(provider: Provider, { status, cause }: Unclear, what: string): void {
+    this.logger.warn({ provider, status, err: cause }, what);
   }
 
   private async keep(

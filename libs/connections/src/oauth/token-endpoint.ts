@@ -27,8 +27,16 @@ export type TokenAnswer =
   | { readonly kind: 'refused' }
   /** The vendor does not accept us: wrong client, inactive, or full. Says nothing about the athlete's grant. */
   | { readonly kind: 'app_refused'; readonly status: number }
-  /** Nobody knows whether it was done: no answer, a 5xx, an answer that makes no sense. */
-  | { readonly kind: 'unclear'; readonly status?: number; readonly cause?: unknown };
+  | Unclear;
+
+/** Nobody knows what was done: no answer, a 5xx, an answer that makes no sense. */
+export interface Unclear {
+  readonly kind: 'unclear';
+  readonly status?: number;
+  readonly cause?: unknown;
+}
+
+export type ProfileAnswer = { readonly kind: 'known'; readonly vendorAthleteId: string } | Unclear;
 
 const text = z.string().min(1).max(4_096);
 const seconds = z.number().finite().min(0).max(1e11);
@@ -85,12 +93,17 @@ export class TokenEndpoint {
     { facts, config }: OfferedProvider,
     accessToken: string,
     signal: AbortSignal,
-  ): Promise<string | undefined> {
-    if (!facts.profile) return undefined;
-    const answer = await this.ask(facts.profile.order(config, accessToken), signal).catch(() => undefined);
-    if (answer?.status !== 200) return undefined;
-    const profile = z.record(z.string(), z.unknown()).safeParse(parseVendorJson(answer.body));
-    return vendorId.safeParse(profile.data?.[facts.profile.idField]).data;
+  ): Promise<ProfileAnswer> {
+    if (!facts.profile) return { kind: 'unclear' };
+    try {
+      const { status, body } = await this.ask(facts.profile.order(config, accessToken), signal);
+      if (status !== 200) return { kind: 'unclear', status };
+      const profile = z.record(z.string(), z.unknown()).safeParse(parseVendorJson(body));
+      const { data } = vendorId.safeParse(profile.data?.[facts.profile.idField]);
+      return data === undefined ? { kind: 'unclear', status } : { kind: 'known', vendorAthleteId: data };
+    } catch (cause) {
+      return { kind: 'unclear', cause };
+    }
   }
 
   async revoke(

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT, type CryptoKey } from 'jose';
@@ -155,6 +155,20 @@ describe('a token signed with a private key', () => {
     broken.server.close();
   });
 
+  it.each<[string, (response: ServerResponse, keySet: string) => void]>([
+    ['more than keys', (response, keySet) => void response.end(keySet + ' '.repeat(300_000))],
+    ['keys that never end', (response, keySet) => void response.write(keySet)],
+  ])('is neither accepted nor called forged while the issuer sends %s', async (_, answer) => {
+    const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256' };
+    const issuer = await serve((response) => answer(response, JSON.stringify({ keys: [jwk] })));
+    const open = verifier({ keys: { jwksUrl: issuer.url } });
+    await expect(open.verify(await signedWith(keys.privateKey))).rejects.toBeInstanceOf(
+      SigningKeysUnavailable,
+    );
+    issuer.server.closeAllConnections();
+    issuer.server.close();
+  });
+
   it('is neither accepted nor called forged while the keys cannot be fetched', async () => {
     const open = verifier({ keys: { jwksUrl: 'http://127.0.0.1:9/jwks' } });
     await expect(open.verify(await signedWith(keys.privateKey))).rejects.toBeInstanceOf(
@@ -166,14 +180,15 @@ describe('a token signed with a private key', () => {
 /** An issuer's key set on a server of its own. */
 async function publish(set: object): Promise<{ url: string; server: Server; fetches(): number }> {
   let fetches = 0;
-  const server = createServer((_, response) => {
+  const published = await serve((response) => {
     fetches += 1;
     response.setHeader('content-type', 'application/json').end(JSON.stringify(set));
-  }).listen(0, '127.0.0.1');
+  });
+  return { ...published, fetches: () => fetches };
+}
+
+async function serve(answer: (response: ServerResponse) => void): Promise<{ url: string; server: Server }> {
+  const server = createServer((_, response) => answer(response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`,
-    server,
-    fetches: () => fetches,
-  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`, server };
 }

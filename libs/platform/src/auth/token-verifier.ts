@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import {
   createRemoteJWKSet,
+  customFetch,
   errors,
   jwtVerify,
   type JWTPayload,
@@ -13,6 +14,7 @@ import { type Config } from '../config/config.js';
 import { AppError, Unauthenticated } from '../errors/app-error.js';
 import { OneAtATime } from '../process/one-at-a-time.js';
 import { type Caller, athleteIdOf } from './caller.js';
+import { fetchKeys } from './fetch-keys.js';
 
 // Pinned by the kind of key: a token never chooses its own algorithm, so neither `none` nor an HMAC made with a public
 // key gets through.
@@ -108,7 +110,10 @@ function signatureVerifier(auth: Config['auth']): (token: string) => Promise<Ver
     const key = new TextEncoder().encode(auth.keys.secret);
     return (token: string) => jwtVerify(token, key, { ...rules, algorithms: SHARED_SECRET_ALGORITHMS });
   }
-  const keys = createRemoteJWKSet(new URL(auth.keys.jwksUrl), { timeoutDuration: KEYS_TIMEOUT_MS });
+  const keys = createRemoteJWKSet(new URL(auth.keys.jwksUrl), {
+    timeoutDuration: KEYS_TIMEOUT_MS,
+    [customFetch]: fetchKeys,
+  });
   return withCooldown((token) =>
     verifyWithAnyKey(token, keys, { ...rules, algorithms: PUBLIC_KEY_ALGORITHMS }),
   );

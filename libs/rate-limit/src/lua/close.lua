@@ -1,7 +1,7 @@
 -- Closes a window of the vendor's to every class. What is closed for longer stays so.
 -- KEYS[1] what the vendor has closed
 -- ARGV[1] ms until which
--- ARGV[2] which counter
+-- ARGV[2] the counter's name
 -- returns 1
 local closed = redis.call('GET', KEYS[1])
 if not closed or tonumber(string.match(closed, '%d+')) < tonumber(ARGV[1]) then

@@ -1,4 +1,14 @@
+-- The calls of a window and of a day, and what a 429 has closed beyond $3 ms, for the longest.
 select
   (select count(*) from strava_api_requests where window_id = $1)::int as in_window,
   (select count(*) from strava_api_requests where day_id = $2)::int as in_day,
-  exists (select from strava_api_requests where window_id = $1 and status = 429) as is_rate_limited
+  closed_window,
+  ceil(extract(epoch from closed_until) * 1000)::float8 as closed_until_ms
+from (values (1)) as one
+left join (
+  select closed_window, closed_until
+  from strava_api_requests
+  where closed_until > to_timestamp($3::float8 / 1000)
+  order by closed_until desc
+  limit 1
+) closed on true

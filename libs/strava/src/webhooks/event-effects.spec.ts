@@ -6,10 +6,15 @@ import { type Aspect } from './event.js';
 import { EventEffects, type Matter, type WaitingEvent } from './event-effects.js';
 
 const OWNER = '134815';
+const ann = { athleteId: 'ann', generation: 1, connectedAt: '2026-11-18 12:00:00.123456+00' };
 const at = (second: number) => new Date(1_794_900_000_000 + second * 1_000);
 
 /** What Strava would say, and what was told of it. */
-function setting({ activity, athlete }: { activity?: Error; athlete?: Error } = {}) {
+function setting({
+  activity,
+  athlete,
+  isBack = false,
+}: { activity?: Error; athlete?: Error; isBack?: boolean } = {}) {
   const told: string[] = [];
   const tell = (what: string) => Promise.resolve(void told.push(what));
   const calls: string[] = [];
@@ -22,13 +27,16 @@ function setting({ activity, athlete }: { activity?: Error; athlete?: Error } = 
       activity: (_, id) => answer(`activity ${id}`, activity, { id } as DetailedActivity),
       athlete: () => answer('athlete', athlete, { id: OWNER }),
     },
-    { athleteOf: (id) => Promise.resolve(id === OWNER ? { athleteId: 'ann' } : undefined) },
+    { athleteOf: (id) => Promise.resolve(id === OWNER ? ann : undefined) },
     {
-      activityChanged: (athleteId, id, time, aspect) =>
+      activityChanged: ({ athleteId }, id, time, aspect) =>
         tell(`${athleteId} ${aspect} ${id} ${(time.getTime() - at(0).getTime()) / 1_000}`),
-      activityDeleted: (athleteId, id, time) =>
+      activityDeleted: ({ athleteId }, id, time) =>
         tell(`${athleteId} deleted ${id} ${(time.getTime() - at(0).getTime()) / 1_000}`),
-      deauthorized: (athleteId) => tell(`${athleteId} deauthorized`),
+      deauthorized: async ({ athleteId, connectedAt }) => {
+        if (!isBack) await tell(`${athleteId} deauthorized ${connectedAt}`);
+        return !isBack;
+      },
     },
   );
   return { effects, told, calls };
@@ -144,7 +152,13 @@ describe('what is said of an athlete', () => {
   it('that they left is believed when their token is refused', async () => {
     const { effects, told } = setting({ athlete: new StravaTokenRevoked('ann') });
     expect(await effects.apply(goodbye)).toBe('deauthorized');
-    expect(told).toEqual(['ann deauthorized']);
+    expect(told).toEqual([`ann deauthorized ${ann.connectedAt}`]);
+  });
+
+  it('that they left is over once they are back', async () => {
+    const { effects, told } = setting({ athlete: new StravaTokenRevoked('ann'), isBack: true });
+    expect(await effects.apply(goodbye)).toBe('superseded');
+    expect(told).toEqual([]);
   });
 
   it('that they left is not believed while their token works', async () => {

@@ -1,7 +1,7 @@
 import { type StravaClient, type Who } from '../strava-client.js';
 import { StravaNotFound, StravaTokenRevoked } from '../strava.errors.js';
 import { type Aspect, readEvent } from './event.js';
-import { type Answered, type StravaAthletes, type StravaEvents } from './strava-events.js';
+import { type Answered, type Owner, type StravaAthletes, type StravaEvents } from './strava-events.js';
 
 /** An event that waits. */
 export interface WaitingEvent {
@@ -40,40 +40,30 @@ export class EventEffects {
     const owner = await this.athletes.athleteOf(matter.ownerId);
     if (!owner) return 'ignored';
     return matter.objectType === 'activity'
-      ? this.applyToActivity(owner.athleteId, matter)
-      : this.applyToAthlete(owner.athleteId, matter);
+      ? this.applyToActivity(owner, matter)
+      : this.applyToAthlete(owner, matter);
   }
 
-  private async applyToActivity(
-    athleteId: string,
-    { objectId, events, deletedAt }: Matter,
-  ): Promise<Outcome> {
+  private async applyToActivity(owner: Owner, { objectId, events, deletedAt }: Matter): Promise<Outcome> {
     const latest = [...events].sort(byTime).at(-1);
     // The create of what is known to have been deleted after it, or the delete itself once more.
     if (!latest || (deletedAt && latest.eventTime <= deletedAt)) return 'superseded';
-    const answered = latest.aspect === 'delete' ? await this.look(athleteId, objectId) : undefined;
+    const answered = latest.aspect === 'delete' ? await this.look(owner.athleteId, objectId) : undefined;
     if (latest.aspect === 'delete' && !answered) {
-      await this.events.activityDeleted(athleteId, objectId, latest.eventTime);
+      await this.events.activityDeleted(owner, objectId, latest.eventTime);
       return 'deleted';
     }
     // A create counts from its own time: an update after it says nothing about a deletion in between.
     const created = [...events].sort(byTime).findLast(({ aspect }) => aspect === 'create');
     const { eventTime } = created ?? latest;
-    await this.events.activityChanged(
-      athleteId,
-      objectId,
-      eventTime,
-      created ? 'create' : 'update',
-      answered,
-    );
+    await this.events.activityChanged(owner, objectId, eventTime, created ? 'create' : 'update', answered);
     return 'applied';
   }
 
-  private async applyToAthlete(athleteId: string, { events }: Matter): Promise<Outcome> {
+  private async applyToAthlete(owner: Owner, { events }: Matter): Promise<Outcome> {
     const saysGoodbye = events.some(({ raw }) => readEvent(raw).updates.authorized === 'false');
-    if (!saysGoodbye || (await this.isConnected(athleteId))) return 'ignored';
-    await this.events.deauthorized(athleteId);
-    return 'deauthorized';
+    if (!saysGoodbye || (await this.isConnected(owner.athleteId))) return 'ignored';
+    return (await this.events.deauthorized(owner)) ? 'deauthorized' : 'superseded';
   }
 
   /** Nothing where Strava does not have it any more. */

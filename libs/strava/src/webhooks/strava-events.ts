@@ -4,6 +4,14 @@ import { type DetailedActivity } from '../wire/activity.js';
 export const STRAVA_EVENTS = Symbol('strava events');
 export const STRAVA_ATHLETES = Symbol('strava athletes');
 
+/** Whose account at Strava it is, as it stood before Strava was asked: what has begun since is not meant by the answer. */
+export interface Owner {
+  readonly athleteId: string;
+  readonly generation: number;
+  /** Of the connection. */
+  readonly connectedAt: string;
+}
+
 export interface Answered {
   readonly askedAt: Date;
   readonly detail: DetailedActivity;
@@ -12,7 +20,7 @@ export interface Answered {
 /** What follows from Strava's events. Each may be told twice. */
 export interface StravaEvents {
   activityChanged(
-    athleteId: string,
+    owner: Owner,
     activityId: string,
     eventTime: Date,
     aspect: 'create' | 'update',
@@ -20,12 +28,12 @@ export interface StravaEvents {
     answered?: Answered,
   ): Promise<void>;
   /** Confirmed: Strava does not have it any more. */
-  activityDeleted(athleteId: string, activityId: string, eventTime: Date): Promise<void>;
-  /** Confirmed: Strava refuses the athlete's tokens. */
-  deauthorized(athleteId: string): Promise<void>;
+  activityDeleted(owner: Owner, activityId: string, eventTime: Date): Promise<void>;
+  /** Confirmed: Strava refuses the athlete's tokens. False where they have connected again since. */
+  deauthorized(owner: Owner): Promise<boolean>;
 }
 
 export interface StravaAthletes {
-  /** Whose account at Strava this is; nobody's where it is not connected. */
-  athleteOf(vendorAthleteId: string): Promise<{ readonly athleteId: string } | undefined>;
+  /** Nobody where that account is not connected. */
+  athleteOf(vendorAthleteId: string): Promise<Owner | undefined>;
 }

@@ -3,8 +3,9 @@ import { type AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger, loadConfig, timeScale } from '#platform';
 import { OutboundCaller } from '#reliability';
+import { CLIENT } from '../../../../test/harness/simulator.js';
 import { openTestDatabase, type OpenDatabase } from '../../../../test/harness/test-database.js';
-import { CLIENT, SimulatedStrava } from '../simulated-strava.harness.js';
+import { SimulatedStrava } from '../simulated-strava.harness.js';
 import { SubscriptionKeeper, subscriptionPlan } from './subscription-keeper.js';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { createLogger, createRedis, timeScale } from '#platform';
+import { createLogger, createRedis, loadSql, timeScale } from '#platform';
 import { eventually } from '../../../../test/harness/eventually.js';
 import { Proxy } from '../../../../test/harness/proxy.js';
 import { required } from '../../../../test/harness/servers.js';
@@ -81,14 +81,19 @@ describe('the inbox and who works on it', () => {
         },
         athlete: () => Promise.resolve({ id: '10' }),
       },
-      { athleteOf: (id) => Promise.resolve(Number(id) < 100 ? { athleteId: `athlete ${id}` } : undefined) },
       {
-        activityChanged: async (athleteId, id, time, aspect) => {
+        athleteOf: (id) =>
+          Promise.resolve(
+            Number(id) < 100 ? { athleteId: `athlete ${id}`, generation: 1, connectedAt: '' } : undefined,
+          ),
+      },
+      {
+        activityChanged: async ({ athleteId }, id, time, aspect) => {
           await onChange(id, athleteId);
           told.push(`${aspect} ${id} ${time.getTime() / 1_000 - SECOND}`);
         },
         activityDeleted: (_, id) => Promise.resolve(void told.push(`deleted ${id}`)),
-        deauthorized: () => Promise.resolve(void told.push('deauthorized')),
+        deauthorized: () => Promise.resolve(told.push('deauthorized') > 0),
       },
     );
     const made = new EventWorker(
@@ -198,6 +203,44 @@ describe('the inbox and who works on it', () => {
     expect(most).toBeGreaterThan(1);
   });
 
+  it('is not held up by owners who have more to tell', async () => {
+    for (const owner of [1, 2, 3, 4])
+      for (let object = 1; object <= 10; object += 1)
+        await receive({ owner, object: owner * 1_000 + object });
+    await receive({ owner: 5, object: 5_000 });
+    const one = worker();
+    for (let round = 0; round < 6; round += 1) await one.runOnce();
+    expect(told).toEqual([
+      'create 1001 0',
+      'create 2001 0',
+      'create 3001 0',
+      'create 4001 0',
+      'create 5000 0',
+      'create 1002 0',
+    ]);
+  });
+
+  it('is found among what waits, however much was done', async () => {
+    await open.database.query(`
+      with event as (
+        insert into webhook_event
+          (vendor, dedupe_key, owner_id, object_type, object_id, aspect, event_time, raw, processed_at, outcome)
+        select 'strava', n, n % 10000, 'activity', n, 'create', now(), '{}', now(), 'applied'
+        from generate_series(1, 100000) n
+      )
+      insert into webhook_owner (vendor, owner_id) select 'strava', n from generate_series(0, 9999) n`);
+    for (let object = 1; object <= 50; object += 1) await receive({ owner: object % 10, object });
+    await open.database.query('analyze webhook_event, webhook_owner');
+    const { text } = loadSql(import.meta.url, './sql/claim-owner.sql');
+    const { rows: plan } = await open.database.query<{ 'QUERY PLAN': string }>(
+      `explain (analyze, buffers, costs off, timing off, summary off) ${text}`,
+      ['strava', randomUUID(), 30_000],
+    );
+    const lines = plan.map((row) => row['QUERY PLAN']);
+    expect(lines.join('\n')).not.toContain('Seq Scan');
+    expect(Number(/shared hit=(\d+)/.exec(lines.join('\n'))?.[1])).toBeLessThan(500);
+  });
+
   it('does not lose what comes while its object is being worked on', async () => {
     onChange = async () => {
       onChange = () => undefined;
@@ -215,7 +258,7 @@ describe('the inbox and who works on it', () => {
     };
     await receive({ object: 1 }, { object: 2 }, { object: 3, owner: 11 });
     await untilIdle(worker(1));
-    expect(told).toEqual(['create 2 0', 'create 3 0']);
+    expect(told).toEqual(['create 3 0', 'create 2 0']);
     expect((await rows())[0]).toMatchObject({ outcome: null, attempts: 1, last_error: 'Error', waits: true });
     worker().start();
     await open.database.query('update webhook_event set next_attempt_at = clock_timestamp()');
