@@ -65,7 +65,6 @@ const contenders = await startChild('dist/bench/stream-contenders.js', {}, FLAGS
 for (const { headers } of [...hours, ...fourHours]) await warm(headers);
 const tagged = await Promise.all(hours.slice(0, HOT).map(withTag));
 
-const streamPath = ({ id }: Read) => `/v1/activities/${id}/streams`;
 const measures = {
   cold: () => load(api, hours, streamPath),
   ready: () => load(contenders, hours, ({ id }) => `/ready/${id}`),
@@ -225,4 +224,8 @@ function percent(what: string, value: number, ours: number, theirs: number, goal
 
 function words(ours: number, theirs: number): string {
   return `${Math.round(ours).toLocaleString('en')}/s of ${Math.round(theirs).toLocaleString('en')}/s`;
+}
+
+function streamPath({ id }: Read): string {
+  return `/v1/activities/${id}/streams`;
 }

@@ -1,5 +1,6 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { sendError } from './error.filter.js';
+import { InHand } from './in-hand.js';
 import { preferredWaitMs } from './prefer.js';
 
 // Every route answers within five seconds whatever is away: a handler that meets several frozen servers one after the other
@@ -12,23 +13,22 @@ export const MAY_WAIT = { mayWait: true };
 
 /** Answers 503 for a handler that is late. One that has begun to answer (a stream, an export) is left alone. */
 export function enforceDeadline(server: FastifyInstance): void {
-  // A timer per request would cost more than looking at all that are under way now and then.
-  const waiting = new Map<FastifyReply, number>();
+  // All are looked at in each check. A timer per request would cost more.
+  const inHand = new InHand<FastifyReply>();
 
   server.addHook('preHandler', (request, reply, done) => {
-    waiting.set(reply, performance.now() + DEADLINE_MS + extraMs(request));
+    inHand.add(reply, performance.now() + DEADLINE_MS + extraMs(request));
     done();
   });
 
   server.addHook('onResponse', (_request, reply, done) => {
-    waiting.delete(reply);
+    inHand.remove(reply);
     done();
   });
 
   const check = setInterval(() => {
-    for (const [reply, untilMs] of waiting) {
-      if (performance.now() < untilMs) continue;
-      waiting.delete(reply);
+    for (const reply of inHand.late(performance.now())) {
+      inHand.remove(reply);
       if (!reply.raw.headersSent) answerLate(reply);
     }
   }, CHECK_MS);
