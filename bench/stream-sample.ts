@@ -1,37 +1,31 @@
-/** One sample a second of all eleven channels, as jagged as a watch records them. The same for the same seed. */
-export function recordingOf(points: number, seed: number): Record<string, unknown[]> {
-  const random = randomFrom(seed);
-  const channels: Record<string, unknown[]> = {};
-  const walk = (from: number, step: number, digits: number) => {
-    let value = from;
-    return () => Number((value += (random() - 0.5) * step).toFixed(digits));
-  };
-  const samplers: Record<string, () => unknown> = {
-    distance: walk(0, 6, 1),
-    altitude: walk(200, 0.8, 1),
-    velocity_smooth: walk(3, 0.2, 3),
-    heartrate: walk(150, 2, 0),
-    cadence: walk(85, 3, 0),
-    watts: walk(220, 25, 0),
-    temp: walk(18, 0.1, 0),
-    grade_smooth: walk(0, 0.6, 1),
-    moving: () => random() > 0.01,
-  };
-  const [lat, lng] = [walk(52.5, 0.0001, 6), walk(13.4, 0.0001, 6)];
-  channels.time = Array.from({ length: points }, (_, second) => second);
-  channels.latlng = Array.from({ length: points }, () => [lat(), lng()]);
-  for (const [name, sample] of Object.entries(samplers))
-    channels[name] = Array.from({ length: points }, sample);
-  return channels;
+import { createActivity, createAthleteProfile, streamsOf } from '../apps/simulator/src/athletes/index.js';
+
+type Channels = Record<string, unknown[]>;
+
+const ALL = 11;
+
+/** Rides with all eleven channels, as the simulator records them, cut to that many samples. */
+export function recordings(count: number, points: number): Channels[] {
+  const found: Channels[] = [];
+  for (let seed = 0; found.length < count; seed += 1) {
+    const channels = rideOf(seed, points);
+    // Not everybody has a power meter.
+    if (Object.keys(channels).length === ALL && channels.time?.length === points) found.push(channels);
+    if (seed > 50 * count) throw new Error('the simulator has no such rides');
+  }
+  return found;
 }
 
-/** mulberry32 */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+function rideOf(seed: number, points: number): Channels {
+  const ride = createActivity({
+    id: `${1_000 + seed}`,
+    athlete: createAthleteProfile(seed),
+    startMs: Date.UTC(2026, 5, 1, 7),
+    sport: 'Ride',
+    profile: 'ride',
+    // Some of it may be a break, in which nothing is recorded.
+    durationS: points + 600,
+  });
+  const channels = Object.entries(streamsOf(ride) ?? {}) as Array<[string, unknown[]]>;
+  return Object.fromEntries(channels.map(([name, samples]) => [name, samples.slice(0, points)]));
 }

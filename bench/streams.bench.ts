@@ -10,7 +10,7 @@ import { openPool } from '../test/harness/test-database.js';
 import { median, processorSeconds, report, startChild, type Child, type Finding } from './harness.js';
 import { backfillFindings } from './streams-backfill.js';
 import { claimFindings } from './streams-claims.js';
-import { recordingOf } from './stream-sample.js';
+import { recordings } from './stream-sample.js';
 
 // Reads of the same rows in three ways, one after the other in each round; then how fast they are stored and claimed, and a
 // backfill against the simulator's clock.
@@ -23,6 +23,7 @@ const FOUR_HOURS = 320;
 // Few enough to stay in it, many enough for each athlete's 600 reads a minute.
 const HOT = 400;
 const HOUR = 3_600;
+const RECORDINGS = 20;
 const SECRET = 'a-secret-for-benchmarks-of-at-least-32-characters';
 const ISSUER = 'bench';
 const FLAGS = ['--max-semi-space-size=8'];
@@ -125,6 +126,7 @@ report('streams', [...findings, ...backfill.findings], { rounds, storeMs, backfi
 async function store(count: number, points: number): Promise<Read[]> {
   const pool = await openPool(databaseUrl);
   const fetches = new StreamFetches(pool.database, timeScale(1));
+  const rides = recordings(RECORDINGS, points);
   const reads: Read[] = [];
   for (let n = 0; n < count; n += 1) {
     const subject = randomUUID();
@@ -140,7 +142,7 @@ async function store(count: number, points: number): Promise<Read[]> {
       [athleteId, ISSUER, subject, `${n}`],
     );
     const id = rows[0]?.id ?? '';
-    const raw = recordingOf(points, n);
+    const raw = rides[n % RECORDINGS] ?? {};
     const claim = await fetches.claim(id);
     const begunAt = performance.now();
     const recording = readRecording(raw);

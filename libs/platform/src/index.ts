@@ -34,6 +34,7 @@ export { ensureConsumer, ensureStream, type ConsumerDefinition } from './nats/en
 export { EventBus } from './nats/event-bus.js';
 export { NATS, NatsModule } from './nats/nats.module.js';
 export { MessageMalformed, type Subject } from './nats/subject.js';
+export { Gather } from './process/gather.js';
 export { OneAtATime } from './process/one-at-a-time.js';
 export { run, type Role } from './process/run.js';
 export { CONFIG, LOGGER, SurroundingsModule, TIME_SCALE } from './process/surroundings.module.js';

@@ -1,9 +1,8 @@
 import { type Redis } from 'ioredis';
-import { LuaScript, type TimeScale } from '#platform';
+import { Gather, LuaScript, type TimeScale } from '#platform';
 import { type Refused } from './acquisition.js';
 import { at, Beliefs, keptUntilMs, type Share } from './beliefs.js';
 import { type Closure, closureBy, closureIn, longerOf } from './closure.js';
-import { Gather } from './gather.js';
 import { type CallClass, type CounterPolicy, nameOf, type VendorPolicy } from './policy.js';
 import { opensAtMs } from './shares.js';
 import { type Usage, usageOf } from './usage.js';

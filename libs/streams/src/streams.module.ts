@@ -8,6 +8,8 @@ import { UploadedStreams } from './fetch/uploaded-streams.js';
 import { StaleCleanup } from './lifecycle/stale-cleanup.js';
 import { StreamFetches } from './lifecycle/stream-fetches.js';
 import { StreamRecords } from './personal-records.js';
+import { Bodies } from './reading/bodies.js';
+import { Heads } from './reading/heads.js';
 import { PromptFetch } from './reading/prompt-fetch.js';
 import { Streams } from './reading/streams.js';
 
@@ -18,7 +20,7 @@ const shared = [StreamFetches, StreamEndings, StreamAttempts, StreamCounts, Stre
 export class StreamsModule {
   /** For those who read, and fetch what somebody is waiting for. */
   static reading(source: Type<StreamSource>, from: Type): DynamicModule {
-    return module(source, from, [PromptFetch, Streams]);
+    return module(source, from, [Bodies, Heads, PromptFetch, Streams]);
   }
 
   /** For those who fetch. */

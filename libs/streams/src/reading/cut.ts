@@ -1,6 +1,8 @@
 /** Which part of a recording a reader wants; all of it by default. */
 export interface Cut {
+  /** Those that are not there are left out. */
   readonly channels?: readonly string[];
+  /** At least 2. */
   readonly points?: number;
 }
 

@@ -4,6 +4,9 @@ interface Waiting<Question, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
+/** When a turn ends: with what is running now, or with all that has arrived on the sockets by now. */
+export type TurnEnd = 'tick' | 'poll';
+
 /**
  * Questions asked within one turn of the event loop are put together, those that are alike in one go. A single one is not
  * delayed: it leaves with the end of the turn, as it would have anyway.
@@ -15,11 +18,17 @@ export class Gather<Question, Answer> {
   constructor(
     private readonly areAlike: (one: Question, other: Question) => boolean,
     private readonly put: (questions: readonly Question[]) => Promise<readonly Answer[]>,
+    private readonly turnEnd: TurnEnd = 'tick',
   ) {}
 
   ask(question: Question): Promise<Answer> {
-    if (this.groups.length === 0) process.nextTick(() => this.putAll());
+    if (this.groups.length === 0) this.atTurnEnd(() => this.putAll());
     return new Promise((resolve, reject) => this.groupOf(question).push({ question, resolve, reject }));
+  }
+
+  private atTurnEnd(work: () => void): void {
+    if (this.turnEnd === 'tick') process.nextTick(work);
+    else setImmediate(work);
   }
 
   private groupOf(question: Question): Waiting<Question, Answer>[] {

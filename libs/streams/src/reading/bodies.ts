@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Database, loadSql, OneAtATime } from '#platform';
+import { narrow } from './answer.js';
+import { type Cut, cutName } from './cut.js';
+
+const findBody = loadSql(import.meta.url, './sql/find-body.sql');
+
+const MOST_BYTES = 48 * 1024 * 1024;
+
+/**
+ * The gzipped answers by activity, version and cut; those that are read often stay in memory. A version never changes, so
+ * nothing in here is ever wrong; which one is current, and whose it is, is for `Heads` to say.
+ */
+@Injectable()
+export class Bodies {
+  private readonly kept = new LRUCache<string, Buffer>({
+    maxSize: MOST_BYTES,
+    sizeCalculation: (bytes) => bytes.length,
+  });
+
+  private readonly making = new OneAtATime<Buffer | undefined>();
+
+  constructor(private readonly database: Database) {}
+
+  /** Nothing where that version has been replaced. */
+  async find(activityId: string, version: string, cut: Cut): Promise<Buffer | undefined> {
+    const name = cutName(cut);
+    const key = `${activityId} ${version} ${name}`;
+    return (
+      this.kept.get(key) ??
+      this.making.run(key, () => this.make(key, activityId, version, name ? cut : undefined))
+    );
+  }
+
+  private async make(
+    key: string,
+    activityId: string,
+    version: string,
+    cut: Cut | undefined,
+  ): Promise<Buffer | undefined> {
+    const bytes = cut ? await this.cutOut(activityId, version, cut) : await this.load(activityId, version);
+    if (bytes) this.kept.set(key, bytes);
+    return bytes;
+  }
+
+  private async cutOut(activityId: string, version: string, cut: Cut): Promise<Buffer | undefined> {
+    const whole = await this.find(activityId, version, {});
+    return whole && narrow(whole, cut);
+  }
+
+  private async load(activityId: string, version: string): Promise<Buffer | undefined> {
+    const { rows } = await this.database.query<{ body: Buffer }>(findBody, [activityId, version]);
+    return rows[0]?.body;
+  }
+}
