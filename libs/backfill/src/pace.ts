@@ -5,6 +5,8 @@ import { Clock, LuaScript, REDIS, TIME_SCALE, type TimeScale } from '#platform';
 import { STRAVA_BUDGET, stravaPolicy, type VendorBudget, windowLeft } from '#rate-limit';
 
 const SHORTEST_GAP_MS = 1_000;
+// What is left of the window at its very end is for those that were late.
+const SPREAD_OVER = 0.9;
 
 const takeTurn = new LuaScript<number>(import.meta.url, './lua/take-turn.lua');
 
@@ -24,7 +26,7 @@ export class Pace {
     const outlook = { policy: stravaPolicy, gauges, class: 'backfill', scale: this.scale.factor } as const;
     const { calls, ms } = windowLeft(new Date(this.clock.nowMs()), outlook);
     if (calls === 0) return;
-    const gapMs = Math.max(this.scale.wait(SHORTEST_GAP_MS), ms / calls);
+    const gapMs = Math.max(this.scale.wait(SHORTEST_GAP_MS), (SPREAD_OVER * ms) / calls);
     const waitMs = await takeTurn.run(this.redis, ['strava:stream_backfill:next'], [gapMs]);
     await pause(waitMs, undefined, { signal });
   }

@@ -232,6 +232,19 @@ describe('a call to a real server', () => {
     expect([seen.length, books.ends]).toEqual([0, ['given back']]);
   });
 
+  it.each(['refused', 'unavailable', 'unwanted'] as const)(
+    'hands on a no of any kind that comes only after a stale admission: %s',
+    async (kind) => {
+      const books = new Books(['stale']);
+      const no = { kind };
+      const meter: Meter<Refusal> = {
+        admit: (signal) => (books.asked === 0 ? books.admit(signal) : Promise.resolve(no)),
+      };
+      expect(await caller.call(get(), meter)).toBe(no);
+      expect([seen.length, books.ends]).toEqual([0, ['given back']]);
+    },
+  );
+
   it('does not wait longer than in total for an admission that stays fresh', async () => {
     await caller.close();
     caller = newCaller({ bounds: HASTY });

@@ -193,7 +193,7 @@ export class OutboundCaller {
 }
 
 function isRefusal<No extends Refusal>(outcome: Outcome | No): outcome is No {
-  return outcome.kind === 'refused' || outcome.kind === 'unavailable';
+  return outcome.kind !== 'answered' && outcome.kind !== 'failed';
 }
 
 /** A 429 is repeated only where nobody counts: a meter knows when there is room again. */

@@ -22,7 +22,8 @@ export class PromptFetch {
     const untilMs = performance.now() + waitMs;
     if (status === 'pending') {
       const attempt = this.fetching.run(target.id, () => this.attempt(target, waitMs));
-      const outcome = await Promise.race([attempt, pause(waitMs)]);
+      // Nobody waits for the rest of it, the end of the process least of all.
+      const outcome = await Promise.race([attempt, pause(waitMs, undefined, { ref: false })]);
       // Another process has it.
       if (outcome?.kind !== 'unclaimed') return;
     }

@@ -1,7 +1,12 @@
--- Back to the beginning, where there is one: a manual entry has nothing to fetch. What was stored stays until something new is.
+-- Back to the beginning, where there is one: what has been unavailable from the start has nothing to fetch. What was stored
+-- stays until something new is.
 update activity
 set
-  stream_fetch_status = case when manual or external_activity_id is null then 'unavailable' else 'pending' end,
+  -- What became a manual entry only later is asked for once more: only an attempt makes it unavailable.
+  stream_fetch_status = case
+    when stream_fetch_status = 'unavailable' and (manual or external_activity_id is null) then 'unavailable'
+    else 'pending'
+  end,
   stream_fetch_error = null,
   stream_fetch_retry_count = 0,
   stream_fetch_empty_count = 0,
