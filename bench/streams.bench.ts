@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import autocannon from 'autocannon';
 import pg from 'pg';
 import { athleteIdOf, migrateUp, timeScale } from '#platform';
 import { readRecording } from '../libs/streams/src/recording/recording.js';
@@ -10,6 +9,7 @@ import { openPool } from '../test/harness/test-database.js';
 import { median, processorSeconds, report, startChild, type Child, type Finding } from './harness.js';
 import { backfillFindings } from './streams-backfill.js';
 import { claimFindings } from './streams-claims.js';
+import { rawLoad } from './raw-load.js';
 import { recordings } from './stream-sample.js';
 
 // Reads of the same rows in three ways, one after the other in each round; then how fast they are stored and claimed, and a
@@ -21,7 +21,7 @@ const CONNECTIONS = 32;
 const HOURS = 1_200;
 const FOUR_HOURS = 320;
 // Few enough to stay in it, many enough for each athlete's 600 reads a minute.
-const HOT = 400;
+const HOT = 600;
 const HOUR = 3_600;
 const RECORDINGS = 20;
 const SECRET = 'a-secret-for-benchmarks-of-at-least-32-characters';
@@ -64,7 +64,8 @@ const api = await startChild(
 const contenders = await startChild('dist/bench/stream-contenders.js', {}, FLAGS);
 // Each token is verified once, each athlete known.
 for (const { headers } of [...hours, ...fourHours]) await warm(headers);
-const tagged = await Promise.all(hours.slice(0, HOT).map(withTag));
+const tagged: Read[] = [];
+for (const read of hours) tagged.push(await withTag(read));
 
 const measures = {
   cold: () => load(api, hours, streamPath),
@@ -177,28 +178,14 @@ async function load(
   pathOf: (read: Read) => string,
   status = 200,
 ): Promise<Load> {
-  const before = processorSeconds(pid);
-  let connection = 0;
-  const result = await autocannon({
-    url,
-    connections: CONNECTIONS,
-    duration: SECONDS,
-    setupClient: (client) => {
-      const from = Math.floor((reads.length * connection) / CONNECTIONS);
-      connection += 1;
-      const round = [...reads.slice(from), ...reads.slice(0, from)];
-      client.setRequests(
-        round.map((read) => ({ method: 'GET', path: pathOf(read), headers: { ...read.headers } })),
-      );
-    },
+  const requests = reads.map((read) => ({ path: pathOf(read), headers: read.headers }));
+  const lists = Array.from({ length: CONNECTIONS }, (_, connection) => {
+    const from = Math.floor((requests.length * connection) / CONNECTIONS);
+    return [...requests.slice(from), ...requests.slice(0, from)];
   });
-  const others = Object.keys(result.statusCodeStats ?? {}).filter((code) => Number(code) !== status);
-  if (others.length > 0 || result.errors > 0)
-    throw new Error(
-      `not all answered ${status}: ${JSON.stringify(result.statusCodeStats)}, ${result.errors} failed`,
-    );
-  const milliseconds = ((processorSeconds(pid) - before) * 1e3) / result.requests.total;
-  return { perSecond: result.requests.average, milliseconds };
+  const before = processorSeconds(pid);
+  const { perSecond, total } = await rawLoad(url, lists, { seconds: SECONDS, status });
+  return { perSecond, milliseconds: ((processorSeconds(pid) - before) * 1e3) / total };
 }
 
 function token(subject: string): Promise<string> {

@@ -87,16 +87,14 @@ describe('an import whose worker is killed', () => {
   });
 
   it('again and again, with Redis losing all it knows, loses and doubles nothing', async () => {
-    const redis = new Redis(world.env.REDIS_URL ?? '');
     const kills = 4;
     for (let kill = 0; kill < kills; kill += 1) {
       const worker = await world.startWorker();
       const before = await stored();
       await eventually('it gets further', async () => (await stored()) > before + 4, 30_000);
-      if (kill % 2 === 0) await forget(redis, world.env.REDIS_KEY_PREFIX ?? '');
+      if (kill % 2 === 0) await world.forgetRedis();
       await world.kill(worker);
     }
-    redis.disconnect();
     await finishes(kills);
   });
 
@@ -107,7 +105,3 @@ describe('an import whose worker is killed', () => {
 });
 
 /** As a flush of this world's share of the server: the others use it too. */
-async function forget(redis: Redis, prefix: string): Promise<void> {
-  const keys = await redis.keys(`${prefix}*`);
-  if (keys.length > 0) await redis.unlink(keys);
-}

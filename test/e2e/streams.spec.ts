@@ -4,19 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request } from 'undici';
 import { tokenFor } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
-import { World } from '../harness/world.js';
-
-interface StreamBody {
-  readonly activity_id: string;
-  readonly status: string;
-  readonly stream_data: Readonly<Record<string, readonly unknown[]>> | null;
-  readonly channels_available: readonly string[];
-  readonly point_count: number;
-  readonly source: string;
-  readonly fetched_at: string | null;
-  readonly error: string | null;
-  readonly retry_at: string | null;
-}
+import { type StreamBody, World } from '../harness/world.js';
 
 interface Row {
   readonly id: string;

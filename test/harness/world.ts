@@ -1,9 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { Redis } from 'ioredis';
 import pg from 'pg';
 import { testEnvironment, tokenFor, type TestEnvironment } from './environment.js';
 import { ProductProcess } from './process.js';
+import { required } from './servers.js';
 import { SimulatorProcess } from './simulator.js';
+
+const OPERATOR = randomUUID();
 
 export interface WorldOptions {
   readonly timeScale?: number;
@@ -88,13 +93,20 @@ export class World {
   }
 
   /** A call of the api as that athlete. */
-  async call<T>(athlete: string, method: string, path: string, body?: unknown): Promise<Answer<T>> {
+  async call<T>(
+    athlete: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer<T>> {
     const answer = await fetch(`${this.api.url}${path}`, {
       method,
       redirect: 'manual',
       headers: {
         authorization: `Bearer ${await tokenFor(athlete)}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
@@ -102,6 +114,27 @@ export class World {
     return { status: answer.status, body: (text ? JSON.parse(text) : undefined) as T };
   }
 
+  /** A call of the api as an operator. */
+  async admin<T>(method: string, path: string): Promise<Answer<T>> {
+    const token = await tokenFor(OPERATOR, { role: 'admin' });
+    return this.call<T>(OPERATOR, method, `/admin/${path}`, undefined, { authorization: `Bearer ${token}` });
+  }
+
+  /** An activity's streams, waited for so many seconds. */
+  async streams(athlete: string, activityId: string, waitS = 0): Promise<Answer<StreamBody>> {
+    const prefer = { prefer: `wait=${waitS}` };
+    return this.call(athlete, 'GET', `/v1/activities/${activityId}/streams`, undefined, prefer);
+  }
+
+  /** As a flush of this world's share of Redis: the others use it too. */
+  async forgetRedis(): Promise<void> {
+    const redis = new Redis(required('REDIS_URL'));
+    const keys = await redis.keys(`${this.env.REDIS_KEY_PREFIX}*`);
+    if (keys.length > 0) await redis.unlink(keys);
+    redis.disconnect();
+  }
+
+  /** The simulator's control. */
   control<T>(method: string, path: string, body?: unknown): Promise<T> {
     return this.simulator.control<T>(method, `/${path}`, body);
   }
@@ -188,6 +221,18 @@ export interface ImportBody {
   readonly retry_after: string | null;
   readonly eta: string | null;
   readonly message: string;
+}
+
+export interface StreamBody {
+  readonly activity_id: string;
+  readonly status: string;
+  readonly stream_data: Readonly<Record<string, readonly unknown[]>> | null;
+  readonly channels_available: readonly string[];
+  readonly point_count: number;
+  readonly source: string;
+  readonly fetched_at: string | null;
+  readonly error: string | null;
+  readonly retry_at: string | null;
 }
 
 export interface StravaStats {

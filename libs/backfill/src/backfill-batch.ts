@@ -10,6 +10,9 @@ const FETCHES_A_BATCH = 5;
 // For a slot or through a boundary; a full window is waited for in the queue.
 const WAIT_MS = 1_000;
 const UNMETERED_PAUSE_MS = 60_000;
+// So many failures in a row are the vendor's trouble: the others' few attempts are not spent on it.
+const OUTAGE = 3;
+const OUTAGE_PAUSE_MS = 15 * 60_000;
 
 /** In how many ms to go on with that athlete; nothing: not before there is something new. */
 export type Next = { readonly inMs: number } | undefined;
@@ -38,17 +41,23 @@ export class BackfillBatch implements BeforeApplicationShutdown {
   async run(athleteId: string): Promise<Next> {
     if (this.stopping.signal.aborted) return AT_ONCE;
     if (await this.backfillSwitch.isPaused()) return undefined;
-    const lock = await this.locks.take(athleteId);
-    // Another worker has them.
-    if (!lock) return undefined;
     try {
-      return await this.fetchSome(athleteId, lock);
+      return await this.runLocked(athleteId);
     } catch (err) {
       if (this.stopping.signal.aborted) return AT_ONCE;
       if (!isRedisAway(err)) throw err;
       // Nothing is fetched without it, and the rows stay as they are.
       this.logger.warn({ err, athlete_id: athleteId }, 'backfill stopped: Redis is away');
       return undefined;
+    }
+  }
+
+  private async runLocked(athleteId: string): Promise<Next> {
+    const lock = await this.locks.take(athleteId);
+    // Another worker has them.
+    if (!lock) return undefined;
+    try {
+      return await this.fetchSome(athleteId, lock);
     } finally {
       await this.release(lock);
     }
@@ -56,12 +65,19 @@ export class BackfillBatch implements BeforeApplicationShutdown {
 
   private async fetchSome(athleteId: string, lock: BatchLock): Promise<Next> {
     const due = await this.fetches.due(athleteId, FETCHES_A_BATCH);
+    let failures = 0;
     for (const activity of due) {
       await this.pace.turn(this.stopping.signal);
       if (!(await lock.renew())) return undefined;
       const outcome = await this.fetch(athleteId, activity);
       const pause = this.pauseAfter(outcome);
       if (pause) return pause.next;
+      const hasFailed = outcome.kind === 'ended' && outcome.status === 'failed';
+      failures = hasFailed ? failures + 1 : 0;
+      if (failures === OUTAGE) {
+        this.logger.warn({ athlete_id: athleteId }, 'backfill waits: one stream after the other fails');
+        return { inMs: this.scale.wait(OUTAGE_PAUSE_MS) };
+      }
     }
     return due.length > 0 ? AT_ONCE : undefined;
   }
@@ -91,7 +107,7 @@ export class BackfillBatch implements BeforeApplicationShutdown {
     try {
       await lock.release();
     } catch (err) {
-      this.logger.warn({ err }, 'lock of a backfill left to its end');
+      this.logger.warn({ err }, 'lock of a backfill not given back yet');
     }
   }
 }

@@ -68,7 +68,7 @@ export class Counters {
     this.guardMs = guardMs(scale.factor);
     this.slotMs = scale.guard(SLOT_MS);
     this.beliefs = new Beliefs(policy, scale);
-    this.questions = new Gather(areAlike, (questions) => this.put(questions));
+    this.questions = new Gather((questions) => this.put(questions), { areAlike });
   }
 
   ask(question: Question): Promise<Answer> {

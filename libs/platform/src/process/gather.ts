@@ -4,8 +4,14 @@ interface Waiting<Question, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-/** When a turn ends: with what is running now, or with all that has arrived on the sockets by now. */
-export type TurnEnd = 'tick' | 'poll';
+export interface GatherOptions<Question> {
+  /** Those that may go together; by default all. */
+  readonly areAlike?: (one: Question, other: Question) => boolean;
+  /** When a turn ends: with what is running now, or with all that has arrived on the sockets by then. */
+  readonly turnEnd?: 'tick' | 'poll';
+  /** With so many put and not answered yet, the next wait and grow: the busier it is, the more go together. */
+  readonly mostAtOnce?: number;
+}
 
 /**
  * Questions asked within one turn of the event loop are put together, those that are alike in one go. A single one is not
@@ -13,43 +19,58 @@ export type TurnEnd = 'tick' | 'poll';
  */
 export class Gather<Question, Answer> {
   private groups: Waiting<Question, Answer>[][] = [];
+  private isTurnEndAwaited = false;
+  private underWay = 0;
 
   /** `put` answers like questions, in their order. */
   constructor(
-    private readonly areAlike: (one: Question, other: Question) => boolean,
     private readonly put: (questions: readonly Question[]) => Promise<readonly Answer[]>,
-    private readonly turnEnd: TurnEnd = 'tick',
+    private readonly options: GatherOptions<Question> = {},
   ) {}
 
   ask(question: Question): Promise<Answer> {
-    if (this.groups.length === 0) this.atTurnEnd(() => this.putAll());
+    this.awaitTurnEnd();
     return new Promise((resolve, reject) => this.groupOf(question).push({ question, resolve, reject }));
   }
 
-  private atTurnEnd(work: () => void): void {
-    if (this.turnEnd === 'tick') process.nextTick(work);
-    else setImmediate(work);
-  }
-
   private groupOf(question: Question): Waiting<Question, Answer>[] {
-    for (const group of this.groups) if (group[0] && this.areAlike(group[0].question, question)) return group;
+    const { areAlike = () => true } = this.options;
+    for (const group of this.groups) if (group[0] && areAlike(group[0].question, question)) return group;
     const group: Waiting<Question, Answer>[] = [];
     this.groups.push(group);
     return group;
   }
 
-  private putAll(): void {
-    const { groups } = this;
-    this.groups = [];
-    for (const group of groups) void this.putGroup(group);
+  private awaitTurnEnd(): void {
+    if (this.isTurnEndAwaited) return;
+    this.isTurnEndAwaited = true;
+    const end = () => {
+      this.isTurnEndAwaited = false;
+      this.putWaiting();
+    };
+    if (this.options.turnEnd === 'poll') setImmediate(end);
+    else process.nextTick(end);
+  }
+
+  private putWaiting(): void {
+    const { mostAtOnce = Infinity } = this.options;
+    while (this.underWay < mostAtOnce) {
+      const group = this.groups.shift();
+      if (!group) return;
+      void this.putGroup(group);
+    }
   }
 
   private async putGroup(group: readonly Waiting<Question, Answer>[]): Promise<void> {
+    this.underWay += 1;
     try {
       const answers = await this.put(group.map(({ question }) => question));
       group.forEach(({ resolve }, index) => resolve(answers[index] as Answer));
     } catch (error) {
       for (const { reject } of group) reject(error);
+    } finally {
+      this.underWay -= 1;
+      this.putWaiting();
     }
   }
 }

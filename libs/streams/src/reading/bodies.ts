@@ -50,7 +50,7 @@ export class Bodies {
   }
 
   private async load(activityId: string, version: string): Promise<Buffer | undefined> {
-    const { rows } = await this.database.query<{ body: Buffer }>(findBody, [activityId, version]);
-    return rows[0]?.body;
+    const { rows } = await this.database.query<{ body: string }>(findBody, [activityId, version]);
+    return rows[0] && Buffer.from(rows[0].body, 'base64');
   }
 }

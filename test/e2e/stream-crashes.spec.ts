@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { eventually } from '../harness/eventually.js';
+import { type ImportBody, World } from '../harness/world.js';
+
+const ACTIVITIES = 6;
+const PLACES = ['after the claim', 'before the store', 'before the commit', 'after the store'] as const;
+type Place = (typeof PLACES)[number];
+
+interface Activity {
+  readonly id: string;
+  readonly external_activity_id: string;
+}
+
+interface State {
+  readonly status: string;
+  readonly retries: number;
+}
+
+// What a worker is to be stopped at, as a database may stop it: by a lock that another has.
+const HALTS = `
+  create function halt() returns trigger language plpgsql as $$
+  begin
+    perform pg_advisory_xact_lock(1);
+    return new;
+  end $$;
+  create table halted (id uuid, place text);
+  create function halt_if(place text, activity uuid) returns boolean language sql stable
+    as 'select exists (select 1 from halted where halted.place = $1 and halted.id = $2)';
+  create trigger halt_before_store before update on activity
+    for each row when (new.stream_fetch_status = 'success' and halt_if('before the store', new.id)) execute function halt();
+  create constraint trigger halt_before_commit after insert on activity_stream deferrable initially deferred
+    for each row when (halt_if('before the commit', new.activity_id)) execute function halt();`;
+
+describe('a worker that is killed while it fetches streams', () => {
+  let world: World;
+  let lock: pg.Client;
+  const athletes = new Map<Place, string>();
+
+  beforeAll(async () => {
+    world = await World.start();
+    await world.rows(HALTS);
+    lock = new pg.Client({ connectionString: world.env.DATABASE_URL });
+    await lock.connect();
+    await world.admin('POST', 'backfills/pause');
+    for (const place of PLACES) {
+      const athlete = randomUUID();
+      athletes.set(place, athlete);
+      await world.connect(athlete, await world.vendorAthlete(ACTIVITIES, { manual_share: 0 }));
+    }
+    for (const athlete of athletes.values()) {
+      const { id } = (await world.call<ImportBody>(athlete, 'POST', '/v1/imports', { type: 'full' })).body;
+      await world.importUntil(athlete, id, ({ status }) => status === 'completed');
+    }
+    for (const _ of PLACES.slice(1)) await world.startWorker();
+  });
+  afterAll(async () => {
+    await lock.end();
+    await world.stop();
+  });
+
+  async function newestOf(place: Place): Promise<Activity> {
+    const newest = `select id, external_activity_id from activity where athlete_id = $1 order by start_time desc limit 1`;
+    const [activity] = await world.rows<Activity>(newest, [athletes.get(place)]);
+    return activity as Activity;
+  }
+
+  async function stateOf({ id }: Activity): Promise<State> {
+    const state = `select stream_fetch_status as status, stream_fetch_retry_count as retries from activity where id = $1`;
+    return (await world.rows<State>(state, [id]))[0] as State;
+  }
+
+  const haltAt = async (place: Place, { id }: Activity) =>
+    world.rows('insert into halted values ($1, $2)', [id, place]);
+
+  const fetchesIn = async (status: string) =>
+    (await world.rows(`select 1 from activity where stream_fetch_status = $1`, [status])).length;
+
+  const isHalted = (workers: number) =>
+    eventually('they stand still', async () => {
+      const waiting = `
+        select 1
+        from pg_stat_activity
+        where wait_event = 'advisory' and application_name = 'pacekeeper-worker' and datname = current_database()`;
+      return (await world.rows(waiting)).length === workers;
+    });
+
+  const killAll = () => Promise.all([...world.workers].map((worker) => world.kill(worker)));
+
+  /** The server notices that they are gone, as it does when their machine's connections end. */
+  const endSessions = () =>
+    world.rows(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pacekeeper-worker' and datname = current_database()`,
+    );
+
+  const faultsLeft = async () => (await world.control<{ items: unknown[] }>('GET', 'faults')).items.length;
+
+  it('after the claim, before the store, before the commit and after the store, four at once: the next one brings everything', async () => {
+    const asked = await newestOf('after the claim');
+    const unstored = await newestOf('before the store');
+    const uncommitted = await newestOf('before the commit');
+    const stored = await newestOf('after the store');
+    await world.control('POST', 'faults', {
+      vendor: 'strava',
+      endpoint: 'streams',
+      kind: 'slow',
+      delay_ms: 4_500,
+      resource: asked.external_activity_id,
+      count: 1,
+    });
+    await haltAt('before the store', unstored);
+    await haltAt('before the commit', uncommitted);
+    await lock.query('select pg_advisory_lock(1)');
+    await world.admin('POST', 'backfills/resume');
+
+    await Promise.all([
+      eventually('its call is under way', async () => (await faultsLeft()) === 0),
+      isHalted(2),
+      eventually('it is stored', async () => (await stateOf(stored)).status === 'success'),
+    ]);
+    await killAll();
+    await endSessions();
+    await lock.query('select pg_advisory_unlock(1)');
+    await world.rows('delete from halted');
+    for (const fetching of [asked, unstored, uncommitted])
+      expect(await stateOf(fetching)).toEqual({ status: 'fetching', retries: 0 });
+    expect(await stateOf(stored)).toEqual({ status: 'success', retries: 0 });
+
+    await world.startWorker();
+    // Their batches were locked for 20 s, what they had claimed for 10.
+    const total = PLACES.length * ACTIVITIES;
+    await eventually('all are there', async () => (await fetchesIn('success')) === total, 45_000);
+    for (const again of [asked, unstored, uncommitted])
+      expect(await stateOf(again)).toEqual({ status: 'success', retries: 1 });
+    expect(await stateOf(stored)).toEqual({ status: 'success', retries: 0 });
+    const { by_endpoint, over_limit } = await world.stravaStats();
+    expect(over_limit).toBe(0);
+    expect(by_endpoint.streams).toBeGreaterThanOrEqual(total + 3);
+    expect(by_endpoint.streams).toBeLessThanOrEqual(total + PLACES.length);
+    await expectOneRowEach();
+  });
+
+  it('and whose statement outlives it, has stored what it fetched: nobody asks again', async () => {
+    const reset = await newestOf('after the store');
+    const [{ fetched_at: before } = { fetched_at: undefined }] = await world.rows<{ fetched_at: Date }>(
+      'select fetched_at from activity_stream where activity_id = $1',
+      [reset.id],
+    );
+    await haltAt('before the store', reset);
+    await lock.query('select pg_advisory_lock(1)');
+    const { by_endpoint } = await world.stravaStats();
+    await world.admin('POST', `activities/${reset.id}/reset-stream-fetch`);
+    await isHalted(1);
+    await killAll();
+    await lock.query('select pg_advisory_unlock(1)');
+    await eventually('it is stored', async () => (await stateOf(reset)).status === 'success');
+    const [after] = await world.rows<{ fetched_at: Date }>(
+      'select fetched_at from activity_stream where activity_id = $1',
+      [reset.id],
+    );
+    expect(after?.fetched_at).not.toEqual(before);
+    expect((await world.stravaStats()).by_endpoint.streams).toBe((by_endpoint.streams ?? 0) + 1);
+    await expectOneRowEach();
+  });
+
+  it('only after it was told to stop, has stored what it asked for and left its athlete to the next one', async () => {
+    const worker = await world.startWorker();
+    const reset = await newestOf('after the claim');
+    await world.control('POST', 'faults', {
+      vendor: 'strava',
+      endpoint: 'streams',
+      kind: 'slow',
+      delay_ms: 1_000,
+      count: 1,
+    });
+    const { by_endpoint } = await world.stravaStats();
+    await world.admin('POST', `activities/${reset.id}/reset-stream-fetch`);
+    await eventually('its call is under way', async () => (await faultsLeft()) === 0);
+    expect(await worker.stop()).toBe(0);
+    expect((await stateOf(reset)).status).toBe('success');
+    expect((await world.stravaStats()).by_endpoint.streams).toBe((by_endpoint.streams ?? 0) + 1);
+    const redis = new Redis(world.env.REDIS_URL ?? '', { keyPrefix: world.env.REDIS_KEY_PREFIX });
+    expect(await redis.exists(`strava:stream_backfill:${athletes.get('after the claim')}`)).toBe(0);
+    redis.disconnect();
+  });
+
+  async function expectOneRowEach(): Promise<void> {
+    const unmatched = `
+      select 1
+      from activity
+      full join activity_stream on activity_stream.activity_id = activity.id
+      where activity.id is null or activity_stream.id is null or stream_fetch_status <> 'success'`;
+    expect(await world.rows(unmatched)).toEqual([]);
+  }
+});
