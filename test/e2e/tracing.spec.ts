@@ -2,14 +2,20 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
 import request from 'supertest';
 import { testEnvironment, tokenFor, type TestEnvironment } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
+import { NatsServer } from '../harness/nats-server.js';
 import { ProductProcess } from '../harness/process.js';
+
+const INGEST_KEY = 'an-ingest-key-for-tests';
 
 interface Span {
   readonly name: string;
   readonly traceId: string;
+  readonly spanId: string;
   readonly parentSpanId?: string;
 }
 
@@ -42,9 +48,15 @@ class Collector {
 describe('tracing', () => {
   const collector = new Collector();
   let environment: TestEnvironment;
+  let server: NatsServer;
+  let connection: NatsConnection;
   let api: ProductProcess;
   beforeAll(async () => {
+    server = await NatsServer.start();
+    connection = await connect({ servers: server.url });
     environment = await testEnvironment({
+      NATS_URL: server.url,
+      INGEST_API_KEYS: INGEST_KEY,
       OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(),
       LOG_LEVEL: 'debug',
     });
@@ -53,7 +65,34 @@ describe('tracing', () => {
   afterAll(async () => {
     await api.stop();
     collector.close();
+    await connection.close();
+    await server.stop();
     await environment.release();
+  });
+
+  it('follows a night from the request through NATS to the event that comes of it', async () => {
+    const worker = await ProductProcess.start('worker', environment.env);
+    const traceId = '5bf92f3577b34da6a3ce929d0e0e4737';
+    const span = (name: string) =>
+      collector.spans.find((one) => one.name === name && one.traceId === traceId);
+    await request(api.url)
+      .post('/api/v1/ingest/sleep')
+      .set({ 'x-api-key': INGEST_KEY, traceparent: `00-${traceId}-00f067aa0ba902b7-01` })
+      .send({ userId: 'traced', date: '2025-10-02', durationMinutes: 420 })
+      .expect(200);
+    const consumed = await eventually('the span of the worker', () => span('normalize.sleep.consume'));
+    const published = await eventually('the span of the api', () => span('ingest.sleep.publish'));
+    expect(consumed.parentSpanId).toBe(published.spanId);
+    expect(published.parentSpanId).toBe(
+      (await eventually('the span of the request', () => span('POST /api/v1/ingest/sleep'))).spanId,
+    );
+    const told = await (
+      await jetstreamManager(connection)
+    ).streams.getMessage('AA_CORE_HOT', {
+      last_by_subj: 'athlete-ally.sleep.normalized-stored',
+    });
+    expect(told?.header.get('traceparent')).toBe(`00-${traceId}-${consumed.spanId}-01`);
+    await worker.stop();
   });
 
   it("continues the caller's trace, sends the span of the request and ties the log line to it", async () => {

@@ -4,11 +4,15 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 /**
  * Stands between a process and a server and misbehaves on request: `cut` refuses and resets, `freeze` keeps connections
  * open but lets nothing through, `heal` ends both. `forget` freezes the connections there are for good while new ones work: a
- * half-open link, as a router leaves it that has lost its table.
+ * half-open link, as a router leaves it that has lost its table. `swallow` lets everything through but, from a client's chunk
+ * on that has that text, what the client says.
  */
 export class Proxy {
   private readonly sockets = new Set<Socket>();
   private state: 'open' | 'cut' | 'frozen' = 'open';
+  private unwanted: string | undefined;
+  /** How many chunks have been swallowed. */
+  swallowed = 0;
 
   private constructor(
     private readonly target: URL,
@@ -45,6 +49,10 @@ export class Proxy {
     for (const socket of this.sockets) socket.pause();
   }
 
+  swallow(text: string): void {
+    this.unwanted = text;
+  }
+
   heal(): void {
     this.state = 'open';
     // What was held back while frozen is stale: a real half-open link would have lost it.
@@ -63,7 +71,12 @@ export class Proxy {
     if (this.state === 'frozen') return void client.pause();
     const upstream = connect(Number(this.target.port), this.target.hostname);
     this.track(upstream);
-    client.on('data', (bytes) => upstream.write(bytes));
+    let isSwallowing = false;
+    client.on('data', (bytes: Buffer) => {
+      isSwallowing ||= this.unwanted !== undefined && bytes.includes(this.unwanted);
+      if (isSwallowing) this.swallowed += 1;
+      else upstream.write(bytes);
+    });
     upstream.on('data', (bytes) => client.write(bytes));
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());

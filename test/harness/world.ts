@@ -159,11 +159,11 @@ export class World {
   }
 
   /** The whole way of a browser: authorize page, consent, callback. */
-  async connect(athlete: string, vendorAthleteId: string): Promise<void> {
+  async connect(athlete: string, vendorAthleteId: string, provider = 'strava'): Promise<void> {
     const { body } = await this.call<{ authorize_url: string }>(
       athlete,
       'POST',
-      '/v1/connections/strava',
+      `/v1/connections/${provider}`,
       {},
     );
     const consent = await fetch(`${body.authorize_url}&athlete_id=${vendorAthleteId}`, {

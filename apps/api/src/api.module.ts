@@ -16,6 +16,7 @@ import { AdminApiModule } from './admin/admin-api.module.js';
 import { AthletesModule } from './athletes/athletes.module.js';
 import { ConnectionsApiModule } from './connections/connections-api.module.js';
 import { StreamsApiModule } from './streams/streams-api.module.js';
+import { SleepApiModule } from './sleep/sleep-api.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 @Module({
@@ -40,6 +41,7 @@ import { WebhooksModule } from './webhooks/webhooks.module.js';
     ConnectionsApiModule,
     ActivitiesApiModule,
     StreamsApiModule,
+    SleepApiModule,
     AccountApiModule,
     WebhooksModule,
     AdminApiModule,

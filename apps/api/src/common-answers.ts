@@ -23,6 +23,7 @@ export function withCommonAnswers(document: OpenAPIObject): OpenAPIObject {
     path.delete,
   ]);
   for (const operation of operations)
-    if (operation?.security?.length) operation.responses = { ...COMMON, ...operation.responses };
+    if (operation?.security?.some((need) => 'bearer' in need))
+      operation.responses = { ...COMMON, ...operation.responses };
   return document;
 }

@@ -12,6 +12,7 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     .setVersion('1')
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addBearerAuth()
+    .addApiKey({ type: 'apiKey', in: 'header', name: 'x-api-key' }, 'ingest-key')
     .build();
   return withCommonAnswers(SwaggerModule.createDocument(app, facts, { extraModels: [ErrorAnswer] }));
 }

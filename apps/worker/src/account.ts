@@ -1,12 +1,13 @@
 import { AccountModule } from '#account';
 import { ActivitiesModule, personalRecords } from '#activities';
 import { ConnectionRecords } from '#connections';
+import { SleepModule, sleepRecords } from '#sleep';
 import { EventRecords, StravaInboxModule } from '#strava';
 import { StreamRecords } from '#streams';
 import { streamsModule } from './streams/streams.js';
 
 /** Everything that is held about a person, and who deletes it. */
 export const accountModule = AccountModule.working(
-  [ConnectionRecords, EventRecords, StreamRecords, ...personalRecords],
-  [ActivitiesModule, StravaInboxModule, streamsModule],
+  [ConnectionRecords, EventRecords, StreamRecords, ...personalRecords, ...sleepRecords],
+  [ActivitiesModule, StravaInboxModule, streamsModule, SleepModule],
 );

@@ -11,6 +11,7 @@ import {
   SweepsModule,
 } from '#platform';
 import { MetricsModule } from '#platform/metrics';
+import { SleepWorkModule } from '#sleep';
 import { StravaEventsModule, StravaModule, StravaSubscriptionModule } from '#strava';
 import { accountModule } from './account.js';
 import { HousekeepingModule } from './housekeeping/housekeeping.module.js';
@@ -38,6 +39,7 @@ import { StravaBindingsModule } from './strava/strava-bindings.module.js';
     BackfillAfterSummariesModule,
     StravaSubscriptionModule,
     StravaEventsModule.with([StravaModule, StravaBindingsModule]),
+    SleepWorkModule,
     accountModule,
     HousekeepingModule,
   ],

@@ -1,7 +1,11 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { RateLimitModule } from '#rate-limit';
+import { OperatorActions } from '#platform';
+import { DeadLetterOffice } from './dead-letter-office.js';
 import { Observability } from './observability.js';
 import { Operations } from './operations.js';
+
+const views = [DeadLetterOffice, Observability, Operations];
 
 /** `features`: the modules of streams and backfill, as the app uses them. */
 @Module({})
@@ -10,8 +14,8 @@ export class AdminModule {
     return {
       module: AdminModule,
       imports: [RateLimitModule, ...features],
-      providers: [Observability, Operations],
-      exports: [Observability, Operations],
+      providers: [...views, OperatorActions],
+      exports: views,
     };
   }
 }

@@ -1,3 +1,4 @@
+export { AthleteCalls, CallLater, CallRefused } from './calls/athlete-calls.js';
 export { Athlete } from './athlete.entity.js';
 export { Athletes } from './athletes.js';
 export { type ConnectEnd, type ConnectOutcome } from './connect/connect-outcome.js';

@@ -1,4 +1,5 @@
 export { Admin, Public, requestOf, type AuthenticatedRequest } from './auth/access.js';
+export { OperatorActions } from './audit/operator-actions.js';
 export { AuthModule } from './auth/auth.module.js';
 export { athleteIdOf, type Caller, type Role as CallerRole } from './auth/caller.js';
 export { Clock, SystemClock } from './clock/clock.js';
@@ -15,6 +16,7 @@ export {
   Forbidden,
   InvalidInput,
   NotFound,
+  Unauthenticated,
   type ErrorKind,
 } from './errors/app-error.js';
 export { isRedisAway } from './errors/dependency-failure.js';
@@ -30,9 +32,19 @@ export { createHttpAdapter, type WithRawBody } from './http/server.js';
 export { createLogger, type Logger } from './logging/logger.js';
 export { fenceRejected } from './metrics/fence-rejected.js';
 export { BatchConsumer, type Consumption, type Delivery } from './nats/batch-consumer.js';
+export {
+  causeOf,
+  DeadLetters,
+  receivedAt,
+  type DeadLetter,
+  type DeadLetterPage,
+} from './nats/dead-letters.js';
+export { observeDeadLetters } from './nats/dead-letter-metrics.js';
 export { ensureConsumer, ensureStream, type ConsumerDefinition } from './nats/ensure.js';
 export { EventBus } from './nats/event-bus.js';
 export { NATS, NatsModule } from './nats/nats.module.js';
+export { CORE_STREAM } from './nats/streams.js';
+export { buryUndelivered } from './nats/undelivered.js';
 export { MessageMalformed, type Subject } from './nats/subject.js';
 export { Gather } from './process/gather.js';
 export { OneAtATime } from './process/one-at-a-time.js';
@@ -45,3 +57,5 @@ export { REDIS, RedisModule } from './redis/redis.module.js';
 export { Sweeps } from './sweeps/sweeps.js';
 export { SweepsModule } from './sweeps/sweeps.module.js';
 export { ThrottleModule } from './throttle/throttle.module.js';
+export { continueTrace, type ContinuedTrace } from './tracing/continue-trace.js';
+export { inSpan } from './tracing/spans.js';

@@ -65,7 +65,7 @@ export class Counters {
     private readonly redis: Redis,
     private readonly scale: TimeScale,
   ) {
-    this.guardMs = guardMs(scale.factor);
+    this.guardMs = guardMs(scale.factor, policy.counters);
     this.slotMs = scale.guard(SLOT_MS);
     this.beliefs = new Beliefs(policy, scale);
     this.questions = new Gather((questions) => this.put(questions), { areAlike });

@@ -59,7 +59,7 @@ export function eta(calls: number, now: Date, outlook: Outlook): Date | undefine
       if (!isFull) return [];
       return [opensAtMs(counter.policy, counter.used, counter.limit, windows[index] as Window, nowMs, scale)];
     });
-    nowMs = Math.max(...opens) + guardMs(scale);
+    nowMs = Math.max(...opens) + guardMs(scale, policy.counters);
   }
   return undefined;
 }

@@ -5,7 +5,7 @@ export { eta, type Outlook } from './eta.js';
 export { Ledger, type Traffic } from './ledger.js';
 export { type Patience } from './patience.js';
 export { ceiling, strava as stravaPolicy, type CallClass, type VendorPolicy } from './policy.js';
-export { RateLimitModule, STRAVA_BUDGET } from './rate-limit.module.js';
+export { OURA_BUDGET, RateLimitModule, STRAVA_BUDGET, WHOOP_BUDGET } from './rate-limit.module.js';
 export { windowLeft } from './window-left.js';
 export { type Usage } from './usage.js';
 export { VendorBudget } from './vendor-budget.js';

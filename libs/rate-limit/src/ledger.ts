@@ -1,4 +1,4 @@
-import { type Database, loadSql, type Sql } from '#platform';
+import { type Database, loadSql, type Sql, type Statement } from '#platform';
 import { type Closure } from './closure.js';
 import { type CallClass } from './policy.js';
 
@@ -49,7 +49,7 @@ export class Ledger {
   async record(entry: LedgerEntry, epoch: number, sql: Sql = this.database): Promise<string | undefined> {
     const { userId, endpoint, class: callClass, windowId, dayId } = entry;
     const values = [userId, endpoint, callClass, windowId, dayId, this.vendor, epoch];
-    const { rows } = await sql.query<{ id: string }>(recordCall, values);
+    const { rows } = await sql.query<{ id: string }>(this.of(recordCall), values);
     return rows[0]?.id;
   }
 
@@ -62,19 +62,19 @@ export class Ledger {
 
   /** `closure`: what it has closed, where it was answered 429. */
   async finish(id: string, status: number, closure?: Closure): Promise<void> {
-    const statement = `
+    const text = `
       update strava_api_requests
       set status = $2, closed_window = $3, closed_until = to_timestamp($4::float8 / 1000)
       where id = $1`;
-    await this.database.query(statement, [id, status, closure?.window, closure?.untilMs]);
+    await this.database.query(this.of({ text }), [id, status, closure?.window, closure?.untilMs]);
   }
 
   async forget(id: string): Promise<void> {
-    await this.database.query('delete from strava_api_requests where id = $1', [id]);
+    await this.database.query(this.of({ text: 'delete from strava_api_requests where id = $1' }), [id]);
   }
 
   async counts(windowId: number, dayId: number, nowMs: number, sql: Sql): Promise<Counts> {
-    const { rows } = await sql.query<CountsRow>(countCalls, [windowId, dayId, nowMs]);
+    const { rows } = await sql.query<CountsRow>(this.of(countCalls), [windowId, dayId, nowMs]);
     const [row] = rows;
     if (!row) throw new Error('count-calls.sql answers one row');
     const { in_window: window, in_day: day, closed_window, closed_until_ms: untilMs } = row;
@@ -85,7 +85,7 @@ export class Ledger {
   /** The calls of the last so many milliseconds, by the database's clock. */
   async traffic(lastMs: number): Promise<Record<CallClass, Traffic>> {
     const { rows } = await this.database.query<{ class: CallClass; calls: number; rate_limited: number }>(
-      countTraffic,
+      this.of(countTraffic),
       [lastMs / 1_000],
     );
     const of = (name: CallClass): Traffic => {
@@ -99,7 +99,7 @@ export class Ledger {
   async purge(olderThanMs: number): Promise<number> {
     let purged = 0;
     for (;;) {
-      const { count } = await this.database.query(purgeCalls, [olderThanMs / 1_000, PURGED_AT_ONCE]);
+      const { count } = await this.database.query(this.of(purgeCalls), [olderThanMs / 1_000, PURGED_AT_ONCE]);
       purged += count;
       if (count < PURGED_AT_ONCE) return purged;
     }
@@ -118,5 +118,13 @@ export class Ledger {
   /** Makes every state in Redis obsolete: whoever asks there next rebuilds it first. */
   async advance(sql: Sql): Promise<void> {
     await sql.query('update vendor_budget_epoch set epoch = epoch + 1 where vendor = $1', [this.vendor]);
+  }
+
+  /** Each vendor's calls are in a table of their own, all of one shape; that of Strava has its name by contract. */
+  private of({ text, name }: Statement): Statement {
+    return {
+      text: text.replaceAll('strava_api_requests', `${this.vendor}_api_requests`),
+      name: name && `${name}:${this.vendor}`,
+    };
   }
 }

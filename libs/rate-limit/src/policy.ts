@@ -80,6 +80,28 @@ export const strava: VendorPolicy = {
   slots: 4,
 };
 
+/** Per app, by its documents. */
+export const whoop: VendorPolicy = {
+  vendor: 'whoop',
+  counters: [
+    plain('minute', 60, 100, 'whoop:rate:global:minute:'),
+    plain('day', DAY_SECONDS, 10_000, 'whoop:rate:global:day:'),
+  ],
+  slots: 4,
+};
+
+/** Its documents name no numbers any more; those of before were counted per token, so this is on the safe side. */
+export const oura: VendorPolicy = {
+  vendor: 'oura',
+  counters: [plain('5min', 300, 5_000, 'oura:rate:global:window:')],
+  slots: 4,
+};
+
+function plain(window: string, seconds: number, limit: number, key: string): CounterPolicy {
+  const reserve = { live: EVERYTHING, import: BUFFER, backfill: BUFFER };
+  return { bucket: 'read', window, seconds, limit, reserve, releasedForLastSeconds: 0, key };
+}
+
 /** How many of a window's calls this class may make, while the reserve is kept. */
 export function ceiling(limit: number, { percent, atMost, withItself }: Reserve): number {
   return limit - Math.min(atMost, Math.ceil((limit * percent) / 100)) + (withItself ? 1 : 0);

@@ -282,11 +282,11 @@ export class VendorBudget {
   }
 
   private windowAndDay(nowMs: number): { windowId: number; dayId: number } {
-    const idOf = (name: string) => {
-      const seconds = this.policy.counters.find(({ window }) => window === name)?.seconds ?? 1;
+    const idOf = (isMeant: (window: string) => boolean) => {
+      const seconds = this.policy.counters.find(({ window }) => isMeant(window))?.seconds ?? 1;
       return windowAt(nowMs, seconds, this.scale.factor).id;
     };
-    return { windowId: idOf('15min'), dayId: idOf('day') };
+    return { windowId: idOf((window) => window !== 'day'), dayId: idOf((window) => window === 'day') };
   }
 }
 

@@ -24,13 +24,15 @@ const GUARD_MS = 2_000;
 const SHORTEST_GUARD_MS = 50;
 
 /** How far our clock and the vendor's may be apart: that near to a boundary nothing is spent. */
-export function guardMs(scale: number): number {
-  return Math.max(SHORTEST_GUARD_MS, GUARD_MS / scale);
+export function guardMs(scale: number, counters: readonly CounterPolicy[] = []): number {
+  const shortestMs = Math.min(...counters.map(({ seconds }) => (seconds * 1_000) / scale));
+  // Where a scaled window is hardly longer than that, most of it has to stay chargeable.
+  return Math.min(Math.max(SHORTEST_GUARD_MS, GUARD_MS / scale), shortestMs / 8);
 }
 
 export function windowsAt(counters: readonly CounterPolicy[], nowMs: number, scale: number): Windows {
   const windows = counters.map(({ seconds }) => windowAt(nowMs, seconds, scale));
-  const guard = guardMs(scale);
+  const guard = guardMs(scale, counters);
   return {
     windows,
     fromMs: Math.max(...windows.map(({ startsAtMs }) => startsAtMs)) + guard,
@@ -43,5 +45,5 @@ export function windowsAt(counters: readonly CounterPolicy[], nowMs: number, sca
 export function chargeableFromMs(counters: readonly CounterPolicy[], nowMs: number, scale: number): number {
   const { fromMs, untilMs } = windowsAt(counters, nowMs, scale);
   if (nowMs < fromMs) return fromMs;
-  return nowMs < untilMs ? nowMs : untilMs + 3 * guardMs(scale);
+  return nowMs < untilMs ? nowMs : untilMs + 3 * guardMs(scale, counters);
 }

@@ -1,6 +1,13 @@
 /** What a caller can do about an error; the HTTP edge turns it into a status, jobs into retry or give up. */
 export type ErrorKind =
-  'invalid' | 'unauthenticated' | 'forbidden' | 'not_found' | 'conflict' | 'throttled' | 'unavailable';
+  | 'invalid'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'throttled'
+  | 'unavailable'
+  | 'failed';
 
 /**
  * The base of every error of ours that somebody can act on: one class per thing to act on, a stable `code`, the cause

@@ -17,6 +17,7 @@ const STATUS: Record<ErrorKind, number> = {
   conflict: 409,
   throttled: 429,
   unavailable: 503,
+  failed: 500,
 };
 
 /** What the caller is told. Only our own errors and the framework's 4xx speak; the rest is "Internal error". */

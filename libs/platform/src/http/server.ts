@@ -2,6 +2,7 @@ import { type IncomingMessage } from 'node:http';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { applyBodyLimits } from './body-limit.js';
+import { refusalOf } from './forbidden-keys.js';
 import { answerUnparsable, answerUnroutable, refuseExpectations, requireHost } from './refusals.js';
 import { requestIdOf } from './request-id.js';
 
@@ -55,6 +56,9 @@ function acceptEmptyJson(server: FastifyInstance): void {
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     (request as WithRawBody).rawBody = body as string;
     if (body === '') done(null, undefined);
-    else void parse(request, body as string, done);
+    else
+      void parse(request, body as string, (error, value) =>
+        done(error && refusalOf(error, body as string), value),
+      );
   });
 }

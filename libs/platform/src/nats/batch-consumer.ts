@@ -1,6 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Consumer, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream';
-import { type NatsConnection } from '@nats-io/transport-node';
+import {
+  type Consumer,
+  type ConsumerMessages,
+  jetstream,
+  jetstreamManager,
+  type JsMsg,
+} from '@nats-io/jetstream';
+import { millis, type NatsConnection } from '@nats-io/transport-node';
 import { type Logger } from '../logging/logger.js';
 import { type ConsumerDefinition, ensureConsumer } from './ensure.js';
 import { decode, MessageMalformed, type Subject } from './subject.js';
@@ -16,19 +22,30 @@ export interface Consumption<T> {
   readonly subject: Subject<T>;
   readonly batchSize: number;
   readonly expiresMs: number;
+  /** How many batches are handled at a time; one by default. */
+  readonly lanes?: number;
   /** Settles every message of the batch (ack, nak with a delay, term). What it leaves alone is redelivered. */
   handle(batch: ReadonlyArray<Delivery<T>>): Promise<void>;
 }
 
 const PAUSE_AFTER_FAILURE_MS = 500;
-// A pull that neither brings messages nor ends empty for this long means that the consumer has gone deaf.
+// A pull that brings neither messages nor heartbeats for this long means that the consumer has gone deaf.
 const SILENCE_MS = 15_000;
+const LOOK_MS = 1_000;
+const SERVER_ACK_WAIT_MS = 30_000;
 
-/** Pulls batches from a durable consumer until stopped, through restarts of the server and loss of the consumer. */
+/**
+ * Pulls from a durable consumer until stopped, through restarts of the server and loss of the consumer. What has arrived
+ * while a batch is handled is the next batch: few under little load, so none waits; many under much.
+ */
 export class BatchConsumer<T> {
   private readonly stopping = new AbortController();
+  private readonly waiting: JsMsg[] = [];
+  private readonly inHand = new Set<JsMsg>();
+  private readonly arrivals = new Signal();
+  private readonly room = new Signal();
   private running: Promise<void> | undefined;
-  private lastPullAtMs = performance.now();
+  private lastSignAtMs = performance.now();
 
   constructor(
     private readonly connection: NatsConnection,
@@ -37,10 +54,10 @@ export class BatchConsumer<T> {
   ) {}
 
   start(): void {
-    this.running ??= this.loop();
+    this.running ??= this.run();
   }
 
-  /** The batch in hand is finished; nothing new is pulled. */
+  /** What has arrived is finished; nothing new is pulled. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
@@ -48,44 +65,33 @@ export class BatchConsumer<T> {
 
   /** For the readiness probe. */
   assertAlive(): void {
-    const silentMs = performance.now() - this.lastPullAtMs;
-    if (silentMs > this.consumption.expiresMs + SILENCE_MS)
-      throw new Error(`no pull has ended for ${Math.round(silentMs / 1_000)} s`);
+    if (this.silentMs > this.longestSilenceMs)
+      throw new Error(`no sign of the stream for ${Math.round(this.silentMs / 1_000)} s`);
   }
 
-  private async runOnce(consumer: Consumer): Promise<number> {
-    const { batchSize, expiresMs, subject } = this.consumption;
-    const batch: Array<Delivery<T>> = [];
-    const pulled = await consumer.fetch({ max_messages: batchSize, expires: expiresMs });
-    const close = () => void pulled.close();
-    this.stopping.signal.addEventListener('abort', close, { once: true });
+  private async run(): Promise<void> {
+    const ackWaitMs = millis(this.consumption.consumer.ack_wait ?? 0) || SERVER_ACK_WAIT_MS;
+    const heartbeat = setInterval(() => this.askForTime(), ackWaitMs / 3);
     try {
-      for await (const message of pulled) batch.push({ message, content: contentOf(subject, message) });
+      const lanes = Array.from({ length: this.consumption.lanes ?? 1 }, () => this.handleArrivals());
+      await this.pullUntilStopped();
+      this.arrivals.end();
+      await Promise.all(lanes);
     } finally {
-      this.stopping.signal.removeEventListener('abort', close);
-    }
-    this.lastPullAtMs = performance.now();
-    if (batch.length > 0) await this.handle(batch);
-    return batch.length;
-  }
-
-  /** A handler that throws leaves its batch to be delivered again; the pull itself is fine. */
-  private async handle(batch: ReadonlyArray<Delivery<T>>): Promise<void> {
-    try {
-      await this.consumption.handle(batch);
-    } catch (err) {
-      this.logger.error(
-        { err, durable: this.consumption.consumer.durable_name, batch: batch.length },
-        'batch failed',
-      );
+      clearInterval(heartbeat);
     }
   }
 
-  private async loop(): Promise<void> {
+  /** Otherwise the server would give what is still being worked on to somebody else. */
+  private askForTime(): void {
+    for (const message of this.waiting) message.working();
+    for (const message of this.inHand) message.working();
+  }
+
+  private async pullUntilStopped(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       try {
-        const consumer = await this.bind();
-        while (!this.stopping.signal.aborted) await this.runOnce(consumer);
+        await this.pull(await this.bind());
       } catch (err) {
         this.logger.warn(
           { err, durable: this.consumption.consumer.durable_name },
@@ -96,10 +102,98 @@ export class BatchConsumer<T> {
     }
   }
 
+  private async pull(consumer: Consumer): Promise<void> {
+    const { batchSize, expiresMs } = this.consumption;
+    const pulled = await consumer.consume({
+      max_messages: batchSize,
+      expires: expiresMs,
+      abort_on_missing_resource: true,
+    });
+    this.lastSignAtMs = performance.now();
+    const close = () => void pulled.close();
+    this.stopping.signal.addEventListener('abort', close, { once: true });
+    const watch = setInterval(() => {
+      if (this.silentMs > this.longestSilenceMs) close();
+    }, LOOK_MS);
+    void this.noteSigns(pulled);
+    try {
+      for await (const message of pulled) await this.take(message);
+    } finally {
+      clearInterval(watch);
+      this.stopping.signal.removeEventListener('abort', close);
+    }
+  }
+
+  private take(message: JsMsg): Promise<void> | void {
+    this.lastSignAtMs = performance.now();
+    this.waiting.push(message);
+    this.arrivals.give();
+    // The client pulls more as we take; without this it would take all that the stream has.
+    if (this.waiting.length > this.consumption.batchSize) return this.room.wait();
+  }
+
+  private async noteSigns(pulled: ConsumerMessages): Promise<void> {
+    for await (const { type } of pulled.status())
+      if (type !== 'heartbeats_missed') this.lastSignAtMs = performance.now();
+  }
+
+  private async handleArrivals(): Promise<void> {
+    for (;;) {
+      const messages = this.waiting.splice(0, this.consumption.batchSize);
+      this.room.give();
+      if (messages.length > 0) await this.handle(messages);
+      else if (this.arrivals.isEnded) return;
+      else await this.arrivals.wait();
+    }
+  }
+
+  /** A handler that throws leaves its batch to be delivered again; the pull itself is fine. */
+  private async handle(messages: readonly JsMsg[]): Promise<void> {
+    const { subject, consumer } = this.consumption;
+    for (const message of messages) this.inHand.add(message);
+    try {
+      await this.consumption.handle(
+        messages.map((message) => ({ message, content: contentOf(subject, message) })),
+      );
+    } catch (err) {
+      this.logger.error({ err, durable: consumer.durable_name, batch: messages.length }, 'batch failed');
+    } finally {
+      for (const message of messages) this.inHand.delete(message);
+    }
+  }
+
   private async bind(): Promise<Consumer> {
     const { stream, consumer } = this.consumption;
     await ensureConsumer(await jetstreamManager(this.connection), stream, consumer);
     return jetstream(this.connection).consumers.get(stream, consumer.durable_name);
+  }
+
+  private get silentMs(): number {
+    return performance.now() - this.lastSignAtMs;
+  }
+
+  private get longestSilenceMs(): number {
+    return this.consumption.expiresMs + SILENCE_MS;
+  }
+}
+
+/** Wakes whoever waits for something to have changed. */
+class Signal {
+  isEnded = false;
+  private readonly sleepers: Array<() => void> = [];
+
+  wait(): Promise<void> {
+    if (this.isEnded) return Promise.resolve();
+    return new Promise((resolve) => this.sleepers.push(resolve));
+  }
+
+  give(): void {
+    for (const wake of this.sleepers.splice(0)) wake();
+  }
+
+  end(): void {
+    this.isEnded = true;
+    this.give();
   }
 }
 

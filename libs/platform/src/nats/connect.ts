@@ -16,6 +16,8 @@ export function connectNats(url: string, name: string): Promise<NatsConnection> 
     pingInterval: PING_MS,
     maxPingOut: 2,
     ignoreAuthErrorAbort: true,
+    // The stack of every request's caller, in case it fails: a tenth of what a request costs.
+    noAsyncTraces: true,
   });
 }
 

@@ -6,6 +6,7 @@ import { type Config } from '../config/config.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { CONFIG } from '../process/surroundings.module.js';
 import { connectNats, type Link, watchLink } from './connect.js';
+import { DeadLetters } from './dead-letters.js';
 import { ensureStream, ensureStreamExists } from './ensure.js';
 import { EventBus } from './event-bus.js';
 import { eventStreams } from './streams.js';
@@ -29,8 +30,13 @@ const DRAIN_MS = 2_000;
       inject: [NATS, LINK],
       useFactory: (connection: NatsConnection, link: Link) => new EventBus(connection, link),
     },
+    {
+      provide: DeadLetters,
+      inject: [NATS, LINK],
+      useFactory: (connection: NatsConnection, link: Link) => new DeadLetters(connection, link),
+    },
   ],
-  exports: [NATS, EventBus],
+  exports: [NATS, EventBus, DeadLetters],
 })
 export class NatsModule implements OnModuleInit, OnApplicationShutdown {
   constructor(

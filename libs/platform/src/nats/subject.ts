@@ -3,6 +3,8 @@ import { type z } from 'zod';
 /** A subject and the one shape of what is said on it. */
 export interface Subject<T> {
   readonly name: string;
+  /** As metrics name it; the subject itself where this is absent. */
+  readonly topic?: string;
   readonly schema: z.ZodType<T>;
 }
 

@@ -1,0 +1,25 @@
+import { describe, expect, it } from '@jest/globals';
+import { isCalendarDate } from './calendar-date.js';
+
+describe('isCalendarDate', () => {
+  it.each(['2025-10-02', '2024-02-29', '2000-02-29', '0001-01-01', '9999-12-31'])('takes %s', (text) => {
+    expect(isCalendarDate(text)).toBe(true);
+  });
+
+  it.each([
+    '2025-02-29',
+    '1900-02-29',
+    '2025-02-30',
+    '2025-04-31',
+    '2025-00-10',
+    '2025-13-01',
+    '2025-01-00',
+    '0000-01-01',
+    '10/02/2025',
+    '2025-1-2',
+    '2025-10-02T00:00:00Z',
+    '',
+  ])('does not take %s', (text) => {
+    expect(isCalendarDate(text)).toBe(false);
+  });
+});

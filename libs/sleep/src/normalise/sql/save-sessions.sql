@@ -1,0 +1,42 @@
+insert into sleep_session as kept (
+  user_id, source, record_id, date, vendor, duration_minutes, quality_score, nap, state, revision, captured_at,
+  payload_hash, event_id, raw
+)
+select
+  user_id, source, record_id, date, vendor, duration_minutes, quality_score, nap, state, revision,
+  to_timestamp(captured_at_ms / 1000), payload_hash, event_id, raw::json
+from unnest(
+  string_to_array($1, chr(30), ''), $2::text[], string_to_array($3, chr(30), ''), $4::date[], $5::text[], $6::int[],
+  $7::float8[], $8::bool[], $9::text[], $10::bigint[], $11::float8[], $12::bigint[], string_to_array($13, chr(30), ''),
+  string_to_array($14, chr(30), ''), $15::float8[]
+) as said (
+  user_id, source, record_id, date, vendor, duration_minutes, quality_score, nap, state, revision, captured_at_ms,
+  payload_hash, event_id, raw, received_at_ms
+)
+where not exists (
+  select 1
+  from sleep_erasure
+  where sleep_erasure.user_id = said.user_id
+    and sleep_erasure.source = said.source
+    and sleep_erasure.erased_at >= to_timestamp(said.received_at_ms / 1000)
+)
+on conflict (user_id, source, record_id) do update
+set
+  -- Whoever says that a record is gone need not know where it was.
+  date = case when excluded.state = 'deleted' then kept.date else excluded.date end,
+  former_dates = case
+    when excluded.state = 'deleted' or excluded.date = kept.date then kept.former_dates
+    else array_append(array_remove(kept.former_dates, excluded.date), kept.date)
+  end,
+  vendor = excluded.vendor,
+  duration_minutes = excluded.duration_minutes,
+  quality_score = excluded.quality_score,
+  nap = excluded.nap,
+  state = excluded.state,
+  revision = excluded.revision,
+  captured_at = excluded.captured_at,
+  payload_hash = excluded.payload_hash,
+  event_id = excluded.event_id,
+  raw = excluded.raw
+where (kept.revision, kept.captured_at, kept.payload_hash)
+  < (excluded.revision, excluded.captured_at, excluded.payload_hash)

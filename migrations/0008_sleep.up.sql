@@ -1,0 +1,67 @@
+-- What is known of a stretch of sleep: a vendor's record, or what a client said about a date. It is written by whoever is
+-- newer (revision, captured_at, payload_hash), so the order and number of deliveries do not matter.
+create table sleep_session (
+  user_id text not null,
+  source text not null check (source in ('ingest', 'oura', 'whoop')),
+  -- The vendor's id; of what a client said, the date.
+  record_id text not null,
+  -- The local date of waking.
+  date date not null,
+  -- Where a record that has moved stood before: those nights have to be told anew as well.
+  former_dates date[] not null default '{}',
+  vendor text not null check (vendor in ('oura', 'whoop', 'unknown')),
+  duration_minutes integer not null check (duration_minutes >= 0),
+  quality_score double precision check (quality_score between 0 and 100),
+  nap boolean not null,
+  -- Deleted ones stay as tombstones: an older revision that comes late must not bring them back.
+  state text not null check (state in ('scored', 'pending', 'deleted')),
+  revision bigint not null,
+  captured_at timestamptz not null,
+  payload_hash bigint not null,
+  event_id text not null,
+  -- Not jsonb: that refuses characters which JSON allows, and would rewrite what is only kept.
+  raw json,
+  primary key (user_id, source, record_id)
+);
+
+create index sleep_session_night on sleep_session (user_id, date) where state = 'scored' and not nap;
+
+-- A user's night of a date, derived from the sessions; event_id is the event that made it.
+create table sleep_data (
+  user_id text not null,
+  date date not null,
+  duration_minutes integer not null,
+  quality_score double precision,
+  vendor text not null,
+  captured_at timestamptz not null,
+  event_id text not null,
+  primary key (user_id, date)
+);
+
+-- Whose sleep has been deleted, kept for as long as an event of before may still be delivered.
+create table sleep_erasure (
+  user_id text not null,
+  source text not null,
+  erased_at timestamptz not null,
+  primary key (user_id, source)
+);
+
+-- What operators did by hand, and who it was.
+create table operator_action (
+  id bigint generated always as identity primary key,
+  at timestamptz not null default now(),
+  actor text not null,
+  action text not null,
+  target text not null,
+  detail jsonb not null default '{}'
+);
+
+-- The calls to the other vendors, as strava_api_requests has those to Strava.
+create table oura_api_requests (like strava_api_requests including all);
+create table whoop_api_requests (like strava_api_requests including all);
+alter table oura_api_requests
+  add foreign key (user_id) references athlete (id) on delete set null;
+alter table whoop_api_requests
+  add foreign key (user_id) references athlete (id) on delete set null;
+
+insert into vendor_budget_epoch (vendor, epoch) values ('oura', 0), ('whoop', 0);

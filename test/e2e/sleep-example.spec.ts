@@ -1,0 +1,82 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { eventually } from '../harness/eventually.js';
+import { NatsServer } from '../harness/nats-server.js';
+
+const DURABLE = 'sleep-example';
+
+describe('examples/sleep-consumer', () => {
+  let server: NatsServer;
+  let connection: NatsConnection;
+  const heard: Array<{ date: string; advice: string }> = [];
+  const running = new Set<ChildProcess>();
+  beforeAll(async () => {
+    server = await NatsServer.start();
+    connection = await connect({ servers: server.url, maxReconnectAttempts: -1 });
+    await (
+      await jetstreamManager(connection)
+    ).streams.add({ name: 'AA_CORE_HOT', subjects: ['athlete-ally.>'] });
+  });
+  afterAll(async () => {
+    for (const child of running) child.kill('SIGKILL');
+    await connection.close();
+    await server.stop();
+  });
+
+  const start = () => {
+    const child = spawn(process.execPath, ['dist/examples/sleep-consumer/main.js'], {
+      env: { PATH: process.env.PATH, NATS_URL: server.url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    running.add(child);
+    createInterface(child.stdout).on('line', (line) =>
+      heard.push(JSON.parse(line) as (typeof heard)[number]),
+    );
+    return child;
+  };
+  const end = async (child: ChildProcess, signal: NodeJS.Signals) => {
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+    running.delete(child);
+  };
+  const night = (day: number, qualityScore: number) => {
+    const date = `2025-10-0${day}`;
+    const record = {
+      userId: 'u',
+      date,
+      durationMinutes: 450,
+      qualityScore,
+      vendor: 'oura',
+      capturedAt: `${date}T08:00:00Z`,
+    };
+    return jetstream(connection).publish('athlete-ally.sleep.normalized-stored', JSON.stringify({ record }));
+  };
+  const hears = (date: string) => eventually(date, () => heard.find((one) => one.date === date), 20_000);
+
+  it('goes on where it was after it was killed, and after its server was', async () => {
+    const first = start();
+    await night(1, 85);
+    expect(await hears('2025-10-01')).toMatchObject({ advice: 'train as planned' });
+    // Killed before that, it would rightly hear of it again.
+    await eventually('its acknowledgement has arrived', async () => {
+      const jsm = await jetstreamManager(connection);
+      return (await jsm.consumers.info('AA_CORE_HOT', DURABLE)).num_ack_pending === 0;
+    });
+    await end(first, 'SIGKILL');
+    await night(2, 40);
+    const second = start();
+    expect(await hears('2025-10-02')).toMatchObject({ advice: 'take it easy' });
+
+    await server.kill();
+    await server.start();
+    await eventually('a publish', () => night(3, 85).catch(() => null));
+    await hears('2025-10-03');
+    await end(second, 'SIGTERM');
+    expect(heard.filter(({ date }) => date === '2025-10-01')).toHaveLength(1);
+  }, 60_000);
+});

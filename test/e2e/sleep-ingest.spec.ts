@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { jetstreamManager, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import request from 'supertest';
+import { eventually } from '../harness/eventually.js';
+import { testEnvironment, type TestEnvironment } from '../harness/environment.js';
+import { NatsServer } from '../harness/nats-server.js';
+import { ProductProcess } from '../harness/process.js';
+import { Proxy } from '../harness/proxy.js';
+
+const KEY = 'an-ingest-key-for-tests';
+const SUBJECT = 'athlete-ally.sleep.raw-received';
+const night = { userId: 'user-456', date: '2025-10-02', durationMinutes: 420 };
+
+describe('POST /api/v1/ingest/sleep', () => {
+  let server: NatsServer;
+  let proxy: Proxy;
+  let connection: NatsConnection;
+  let manager: JetStreamManager;
+  let environment: TestEnvironment;
+  let api: ProductProcess;
+  beforeAll(async () => {
+    server = await NatsServer.start();
+    proxy = await Proxy.before(server.url);
+    environment = await testEnvironment({
+      NATS_URL: proxy.url,
+      INGEST_API_KEYS: `another-key-for-tests,${KEY}`,
+    });
+    api = await ProductProcess.start('api', environment.env);
+    connection = await connect({ servers: server.url });
+    manager = await jetstreamManager(connection);
+  });
+  afterAll(async () => {
+    await api.stop();
+    await connection.close();
+    await proxy.close();
+    await server.stop();
+    await environment.release();
+  });
+  beforeEach(() => manager.streams.purge('AA_CORE_HOT'));
+
+  const send = (body: unknown, headers: Record<string, string> = {}) =>
+    request(api.url)
+      .post('/api/v1/ingest/sleep')
+      .set({ 'x-api-key': KEY, 'content-type': 'application/json', ...headers })
+      .send(typeof body === 'string' ? body : JSON.stringify(body));
+  const stored = async () => (await manager.streams.info('AA_CORE_HOT')).state.messages;
+  const last = async (): Promise<StoredMsg> => {
+    const message = await manager.streams.getMessage('AA_CORE_HOT', { last_by_subj: SUBJECT });
+    if (!message) throw new Error('nothing is stored');
+    return message;
+  };
+
+  it('answers 200 once the event is in the stream, under its own id', async () => {
+    const body = { ...night, capturedAt: '2025-10-02T08:30:00Z', raw: { source: 'oura', qualityScore: 85 } };
+    const answer = await send(body).expect(200);
+    expect(answer.body).toEqual({
+      message: expect.any(String),
+      eventId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    const message = await last();
+    expect(message.json()).toEqual({ eventId: answer.body.eventId, payload: body });
+    expect(message.header.get('Nats-Msg-Id')).toBe(answer.body.eventId);
+  });
+
+  it('says when it was captured where the client does not, and leaves out what it does not know', async () => {
+    await send({ ...night, record: { vendor: 'oura' }, mood: 'fine' }).expect(200);
+    const { payload } = (await last()).json<{ payload: Record<string, string> }>();
+    expect(payload).toEqual({ ...night, capturedAt: expect.any(String) });
+    expect(Math.abs(Date.now() - Date.parse(payload.capturedAt ?? ''))).toBeLessThan(60_000);
+  });
+
+  it('keeps one event under an Idempotency-Key and answers every attempt with its id', async () => {
+    const key = { 'idempotency-key': 'night-1' };
+    const answers = [await send(night, key).expect(200), await send(night, key).expect(200)];
+    expect(answers[0]?.body.eventId).toBe(answers[1]?.body.eventId);
+    expect((await last()).header.get('Nats-Msg-Id')).toBe('night-1');
+    expect(await stored()).toBe(1);
+  });
+
+  it('says 409 where the key comes back with another night, instead of swallowing it', async () => {
+    const key = { 'idempotency-key': 'night-2' };
+    await send(night, key).expect(200);
+    const answer = await send({ ...night, durationMinutes: 421 }, key).expect(409);
+    expect(answer.body.details).toEqual(['Idempotency-Key: was sent before with another body']);
+  });
+
+  it('scenario 1, invalid date format: 400 with the words of the contract', async () => {
+    const { body } = await send({ userId: 'u1', date: '10/02/2025', durationMinutes: 420 }).expect(400);
+    expect(body).toMatchObject({ error: 'Validation failed', details: ['date: Invalid date format'] });
+    expect(await stored()).toBe(0);
+  });
+
+  it('scenario 2, missing durationMinutes: 400 with the words of the contract', async () => {
+    const { body } = await send({ userId: 'u1', date: '2025-10-02' }).expect(400);
+    expect(body).toMatchObject({ error: 'Validation failed', details: ['durationMinutes: Required'] });
+    expect(await stored()).toBe(0);
+  });
+
+  const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  const withRaw = (raw: string) => `{"userId":"u","date":"2025-10-02","durationMinutes":1,"raw":${raw}}`;
+  it.each<[string, unknown]>([
+    ['date: Invalid date format', { ...night, date: '2025-02-30' }],
+    ['date: Invalid date format', { ...night, date: '2025-13-01' }],
+    ['date: Invalid date format', { ...night, date: '0000-01-01' }],
+    ['date: Expected string, received number', { ...night, date: 20251002 }],
+    ['durationMinutes: Number must be greater than or equal to 0', { ...night, durationMinutes: -1 }],
+    ['durationMinutes: Expected integer, received float', { ...night, durationMinutes: 7.5 }],
+    ['durationMinutes: Number must be less than or equal to 1440', { ...night, durationMinutes: 1e9 }],
+    ['durationMinutes: Expected number, received string', { ...night, durationMinutes: '420' }],
+    ['userId: String must contain at least 1 character(s)', { ...night, userId: '' }],
+    ['userId: Invalid characters', { ...night, userId: 'a\u0000b' }],
+    ['userId: Required', { ...night, userId: undefined }],
+    ['capturedAt: Invalid timestamp, expected ISO 8601 with a time zone', { ...night, capturedAt: 'today' }],
+    ['capturedAt: Invalid timestamp', { ...night, capturedAt: '2025-02-30T00:00:00Z' }],
+    ['capturedAt: Invalid timestamp', { ...night, capturedAt: '0001-01-01T00:00:00+14:00' }],
+    ['raw: Expected object, received array', { ...night, raw: [] }],
+    ['raw: Larger than 65536 bytes', { ...night, raw: { text: 'x'.repeat(70_000) } }],
+    ['raw: Nested deeper than 32 levels', withRaw(deep(40))],
+    ['raw: Nested deeper than 32 levels', withRaw(deep(100_000))],
+    ['raw.__proto__: Not allowed', withRaw('{"__proto__":{"x":1}}')],
+    ['raw.constructor: Not allowed', withRaw('{"constructor":{"prototype":{"x":1}}}')],
+    ['body: Expected object, received array', '[]'],
+    ['body: Required', ''],
+  ])('says "%s" and stores nothing', async (detail, body) => {
+    const answer = await send(body).expect(400);
+    expect(answer.body.details).toEqual([expect.stringContaining(detail)]);
+    expect(await stored()).toBe(0);
+  });
+
+  it('refuses what is not JSON, and more than a megabyte', async () => {
+    await send('{"userId":').expect(400);
+    await send({ ...night, raw: { text: 'x'.repeat(1_100_000) } }).expect(413);
+    expect(await stored()).toBe(0);
+  });
+
+  it('wants one of the keys', async () => {
+    await send(night, { 'x-api-key': 'not-a-key-of-ours' }).expect(401);
+    await request(api.url).post('/api/v1/ingest/sleep').send(night).expect(401);
+    await send(night, { 'x-api-key': 'another-key-for-tests' }).expect(200);
+    expect(await stored()).toBe(1);
+  });
+
+  it('counts what it checks and what it publishes, by topic', async () => {
+    await send(night).expect(200);
+    const { text } = await request(api.url).get('/metrics');
+    for (const line of [
+      'event_bus_events_published_total{topic="sleep_raw_received",status="success"}',
+      'event_bus_schema_validation_total{topic="sleep_raw_received",status="attempted"}',
+      'event_bus_schema_validation_total{topic="sleep_raw_received",status="success"}',
+    ])
+      expect(text).toContain(line);
+  });
+
+  it.each(['cut', 'freeze'] as const)(
+    'says 500 with Retry-After within two seconds when NATS is away (%s), and keeps nothing by halves',
+    async (way) => {
+      proxy[way]();
+      const startedAt = performance.now();
+      const answer = await send(night).expect(500);
+      expect(performance.now() - startedAt).toBeLessThan(2_000);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      proxy.heal();
+      await eventually('an answer when it is back', async () => (await send(night)).status === 200);
+      expect(await stored()).toBe(1);
+    },
+  );
+});
