@@ -29,6 +29,9 @@ export interface ObservabilityView {
   readonly backfill: readonly BackfillView[];
 }
 
+// A page that nobody could read otherwise.
+const MOST_ATHLETES = 1_000;
+
 /** How we stand with Strava, for operators. The bucket is that of reads, which binds first. */
 @Injectable()
 export class Observability {
@@ -39,20 +42,17 @@ export class Observability {
   ) {}
 
   async look(): Promise<ObservabilityView> {
-    const [gauges, traffic, overview, etas] = await Promise.all([
+    const [gauges, traffic, overview, athletes, etas] = await Promise.all([
       this.budget.gauges(),
       this.budget.traffic(),
       this.streams.overview(),
+      this.streams.byAthlete(MOST_ATHLETES),
       this.forecast.etas(),
     ]);
     const classes = Object.values(traffic);
     const calls = classes.reduce((sum, each) => sum + each.calls, 0);
     const refused = classes.reduce((sum, each) => sum + each.rateLimited, 0);
-    const backfill = [...overview.byAthlete].map(([athlete_id, counts]) => ({
-      athlete_id,
-      ...counts,
-      eta: etas.get(athlete_id) ?? null,
-    }));
+    const backfill = athletes.map((count) => ({ ...count, eta: etas.get(count.athlete_id) ?? null }));
     return {
       status_distribution: overview.byStatus,
       retry_distribution: Object.fromEntries(overview.byRetries),

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Backfill } from '#backfill';
 import { Athletes } from '#connections';
-import { NotFound } from '#platform';
+import { DependencyUnavailable, NotFound } from '#platform';
 import { type FetchState, StreamFetches } from '#streams';
 
 /** What operators set going, or stop. */
@@ -13,7 +13,7 @@ export class Operations {
     private readonly athletes: Athletes,
   ) {}
 
-  /** From the beginning, with all its attempts; and not at the end of the line. */
+  /** From the beginning, with all its attempts; its athlete does not wait for a window that was waited for before. */
   async resetStreamFetch(activityId: string): Promise<FetchState> {
     const state = await this.fetches.reset(activityId);
     await this.backfill.begin(state.athlete_id);
@@ -22,7 +22,7 @@ export class Operations {
 
   async beginBackfill(athleteId: string): Promise<void> {
     if (!(await this.athletes.exists(athleteId))) throw new NotFound('No such athlete');
-    await this.backfill.begin(athleteId);
+    if (!(await this.backfill.begin(athleteId))) throw new DependencyUnavailable('redis');
   }
 
   pauseBackfills(): Promise<void> {

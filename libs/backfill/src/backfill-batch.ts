@@ -3,6 +3,7 @@ import { isRedisAway, LOGGER, type Logger, TIME_SCALE, type TimeScale } from '#p
 import { type AttemptOutcome, type Due, StreamAttempts, StreamFetches } from '#streams';
 import { type BatchLock, BatchLocks } from './batch-lock.js';
 import { BackfillSwitch } from './backfill-switch.js';
+import { Breaker } from './breaker.js';
 import { Pace } from './pace.js';
 
 // Then it is the next athlete's turn.
@@ -10,14 +11,13 @@ const FETCHES_A_BATCH = 5;
 // For a slot or through a boundary; a full window is waited for in the queue.
 const WAIT_MS = 1_000;
 const UNMETERED_PAUSE_MS = 60_000;
-// So many failures in a row are the vendor's trouble: the others' few attempts are not spent on it.
-const OUTAGE = 3;
-const OUTAGE_PAUSE_MS = 15 * 60_000;
 
 /** In how many ms to go on with that athlete; nothing: not before there is something new. */
 export type Next = { readonly inMs: number } | undefined;
 
 const AT_ONCE: Next = { inMs: 0 };
+// A worker that is stopping leaves the ticks to others.
+const SOON: Next = { inMs: 1_000 };
 
 /** A few fetches of one athlete's, the newest activities first. It never waits for a window: whoever rings comes back then. */
 @Injectable()
@@ -30,6 +30,7 @@ export class BackfillBatch implements BeforeApplicationShutdown {
     private readonly locks: BatchLocks,
     private readonly backfillSwitch: BackfillSwitch,
     private readonly pace: Pace,
+    private readonly breaker: Breaker,
     @Inject(TIME_SCALE) private readonly scale: TimeScale,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -39,12 +40,12 @@ export class BackfillBatch implements BeforeApplicationShutdown {
   }
 
   async run(athleteId: string): Promise<Next> {
-    if (this.stopping.signal.aborted) return AT_ONCE;
+    if (this.stopping.signal.aborted) return SOON;
     if (await this.backfillSwitch.isPaused()) return undefined;
     try {
       return await this.runLocked(athleteId);
     } catch (err) {
-      if (this.stopping.signal.aborted) return AT_ONCE;
+      if (this.stopping.signal.aborted) return SOON;
       if (!isRedisAway(err)) throw err;
       // Nothing is fetched without it, and the rows stay as they are.
       this.logger.warn({ err, athlete_id: athleteId }, 'backfill stopped: Redis is away');
@@ -65,19 +66,13 @@ export class BackfillBatch implements BeforeApplicationShutdown {
 
   private async fetchSome(athleteId: string, lock: BatchLock): Promise<Next> {
     const due = await this.fetches.due(athleteId, FETCHES_A_BATCH);
-    let failures = 0;
     for (const activity of due) {
+      const pauseMs = this.breaker.pauseMs();
+      if (pauseMs > 0) return { inMs: pauseMs };
       await this.pace.turn(this.stopping.signal);
       if (!(await lock.renew())) return undefined;
-      const outcome = await this.fetch(athleteId, activity);
-      const pause = this.pauseAfter(outcome);
+      const pause = this.pauseAfter(await this.fetch(athleteId, activity));
       if (pause) return pause.next;
-      const hasFailed = outcome.kind === 'ended' && outcome.status === 'failed';
-      failures = hasFailed ? failures + 1 : 0;
-      if (failures === OUTAGE) {
-        this.logger.warn({ athlete_id: athleteId }, 'backfill waits: one stream after the other fails');
-        return { inMs: this.scale.wait(OUTAGE_PAUSE_MS) };
-      }
     }
     return due.length > 0 ? AT_ONCE : undefined;
   }
@@ -97,6 +92,8 @@ export class BackfillBatch implements BeforeApplicationShutdown {
         this.logger.info({ reason: outcome.reason }, 'backfill left for later');
         return { next: undefined };
       case 'ended':
+        this.breaker.tell(outcome.isOutage);
+        return outcome.retryAfterMs === undefined ? undefined : { next: { inMs: outcome.retryAfterMs } };
       case 'fenced':
       case 'unclaimed':
         return undefined;

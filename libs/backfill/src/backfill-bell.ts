@@ -25,7 +25,7 @@ export class BackfillBell {
   ) {}
 
   /** In line behind the other athletes, unless they are in it already. */
-  ring(athleteId: string, delayMs = 0): Promise<void> {
+  ring(athleteId: string, delayMs = 0): Promise<boolean> {
     return this.try(athleteId, async () => {
       const delay = delayMs > 0 ? Math.ceil(delayMs) + LATE_MS : 0;
       await this.queue.add({ athleteId }, { ...FORGOTTEN, jobId: athleteId, delay });
@@ -33,7 +33,7 @@ export class BackfillBell {
   }
 
   /** Now, also where they were to wait for a window: there may be something new to do. */
-  ringNow(athleteId: string): Promise<void> {
+  ringNow(athleteId: string): Promise<boolean> {
     return this.try(athleteId, async () => {
       const tick = await this.queue.getJob(athleteId);
       if (tick && (await tick.isDelayed())) await tick.promote();
@@ -41,11 +41,14 @@ export class BackfillBell {
     });
   }
 
-  private async try(athleteId: string, ring: () => Promise<void>): Promise<void> {
+  /** False: it could not be rung. */
+  private async try(athleteId: string, ring: () => Promise<void>): Promise<boolean> {
     try {
       await ring();
+      return true;
     } catch (err) {
       this.logger.warn({ err, athlete_id: athleteId }, 'backfill not queued: the sweep will find it');
+      return false;
     }
   }
 }

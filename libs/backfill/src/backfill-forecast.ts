@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ImportJobs } from '#activities';
 import { Clock, isRedisAway, LOGGER, type Logger, TIME_SCALE, type TimeScale } from '#platform';
-import { eta, STRAVA_BUDGET, stravaPolicy, type VendorBudget } from '#rate-limit';
+import { etas, STRAVA_BUDGET, stravaPolicy, type VendorBudget } from '#rate-limit';
 import { StreamCounts } from '#streams';
 import { BackfillSwitch } from './backfill-switch.js';
 
@@ -29,23 +29,12 @@ export class BackfillForecast {
     if (!gauges) return new Map([...left.keys()].map((athleteId) => [athleteId, null]));
     const outlook = { policy: stravaPolicy, gauges, class: 'backfill', scale: this.scale.factor } as const;
     const now = new Date(this.clock.nowMs());
-    const athletes = new Set([...left.keys(), ...importing.keys()]);
-    const calls = [...athletes].map((id) => (left.get(id)?.calls ?? 0) + (importing.get(id) ?? 0));
-    const etaOf = (own: number, notBefore: Date | null) => {
-      // In turns: until this one is done, each other one has made as many calls, or all of its own.
-      const done = eta(
-        calls.reduce((sum, each) => sum + Math.min(each, own), 0),
-        now,
-        outlook,
-      );
-      return done && notBefore && notBefore > done ? notBefore : (done ?? null);
-    };
-    return new Map(
-      [...left].map(([id, { calls: own, notBefore }]) => [
-        id,
-        etaOf(own + (importing.get(id) ?? 0), notBefore),
-      ]),
-    );
+    const waiting = [...new Set([...left.keys(), ...importing.keys()])]
+      .map((id) => ({ id, calls: (left.get(id)?.calls ?? 0) + (importing.get(id) ?? 0) }))
+      .sort((one, other) => one.calls - other.calls);
+    const dates = etas(inTurns(waiting.map(({ calls }) => calls)), now, outlook);
+    const done = new Map(waiting.map(({ id }, index) => [id, dates[index]]));
+    return new Map([...left].map(([id, { notBefore }]) => [id, later(done.get(id), notBefore)]));
   }
 
   private async gauges() {
@@ -57,4 +46,19 @@ export class BackfillForecast {
       return undefined;
     }
   }
+}
+
+/** Until each is done, every other one has made as many calls, or all of its own. `calls` rise, and so does the answer. */
+function inTurns(calls: readonly number[]): number[] {
+  let smaller = 0;
+  return calls.map((own, index) => {
+    const all = smaller + own * (calls.length - index);
+    smaller += own;
+    return all;
+  });
+}
+
+function later(done: Date | undefined, notBefore: Date | null): Date | null {
+  if (!done) return null;
+  return notBefore && notBefore > done ? notBefore : done;
 }

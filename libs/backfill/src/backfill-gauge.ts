@@ -4,7 +4,7 @@ import { Clock, LOGGER, type Logger } from '#platform';
 import { BackfillForecast } from './backfill-forecast.js';
 
 // A forecast counts rows; scrapers ask more often than that is worth.
-const KNOWN_FOR_MS = 15_000;
+const KNOWN_FOR_MS = 60_000;
 
 let latest: () => Promise<number | undefined> = () => Promise.resolve(undefined);
 
@@ -47,8 +47,10 @@ export class BackfillGauge implements OnApplicationBootstrap {
 }
 
 function secondsUntilAll(etas: ReadonlyMap<string, Date | null>, nowMs: number): number | undefined {
-  const moments = [...etas.values()];
-  if (moments.includes(null)) return undefined;
-  const lastMs = Math.max(nowMs, ...moments.map((moment) => moment?.getTime() ?? 0));
+  let lastMs = nowMs;
+  for (const moment of etas.values()) {
+    if (!moment) return undefined;
+    lastMs = Math.max(lastMs, moment.getTime());
+  }
   return (lastMs - nowMs) / 1_000;
 }

@@ -11,11 +11,14 @@ import { BackfillProcessor } from './backfill-processor.js';
 import { BackfillSweep } from './backfill-sweep.js';
 import { BackfillSwitch } from './backfill-switch.js';
 import { Backfill } from './backfill.js';
+import { Breaker } from './breaker.js';
 import { BatchLocks } from './batch-lock.js';
 import { Pace } from './pace.js';
 
 const asked: Provider[] = [Backfill, BackfillBell, BackfillForecast, BackfillSwitch];
 const working: Provider[] = [
+  Breaker,
+
   BackfillBatch,
   BackfillGauge,
   BackfillProcessor,

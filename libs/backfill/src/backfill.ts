@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { StreamFetches } from '#streams';
 import { BackfillBell } from './backfill-bell.js';
 import { BackfillSwitch } from './backfill-switch.js';
 
@@ -7,12 +6,12 @@ import { BackfillSwitch } from './backfill-switch.js';
 @Injectable()
 export class Backfill {
   constructor(
-    private readonly fetches: StreamFetches,
     private readonly bell: BackfillBell,
     private readonly backfillSwitch: BackfillSwitch,
   ) {}
 
-  begin(athleteId: string): Promise<void> {
+  /** False: Redis is away, and the sweep will have to. */
+  begin(athleteId: string): Promise<boolean> {
     return this.bell.ringNow(athleteId);
   }
 
@@ -20,8 +19,8 @@ export class Backfill {
     return this.backfillSwitch.turn(true);
   }
 
-  async resume(): Promise<void> {
-    await this.backfillSwitch.turn(false);
-    for (const athleteId of await this.fetches.athletesWithDue()) await this.bell.ring(athleteId);
+  /** The sweep rings for whoever has something due. */
+  resume(): Promise<void> {
+    return this.backfillSwitch.turn(false);
   }
 }

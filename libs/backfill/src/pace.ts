@@ -27,7 +27,7 @@ export class Pace {
     const { calls, ms } = windowLeft(new Date(this.clock.nowMs()), outlook);
     if (calls === 0) return;
     const gapMs = Math.max(this.scale.wait(SHORTEST_GAP_MS), (SPREAD_OVER * ms) / calls);
-    const waitMs = await takeTurn.run(this.redis, ['strava:stream_backfill:next'], [gapMs]);
+    const waitMs = await takeTurn.run(this.redis, ['strava:stream_backfill:next'], [gapMs, ms]);
     await pause(waitMs, undefined, { signal });
   }
 }

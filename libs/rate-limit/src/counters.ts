@@ -44,6 +44,8 @@ const rebuild = new LuaScript<number>(import.meta.url, './lua/rebuild.lua');
 
 // Longer than any one call may take: a slot that outlives its call belongs to a dead process.
 const SLOT_MS = 30_000;
+// However the time is scaled: a call takes eight seconds at most.
+const SHORTEST_SLOT_MS = 10_000;
 // A slot is free when somebody's call is over, which is soon and cannot be foretold.
 const SLOT_RETRY_MS = 200;
 // Another window and other limits cost a question each; more than that is no coincidence.
@@ -66,7 +68,7 @@ export class Counters {
     private readonly scale: TimeScale,
   ) {
     this.guardMs = guardMs(scale.factor, policy.counters);
-    this.slotMs = scale.guard(SLOT_MS);
+    this.slotMs = Math.max(SHORTEST_SLOT_MS, scale.guard(SLOT_MS));
     this.beliefs = new Beliefs(policy, scale);
     this.questions = new Gather((questions) => this.put(questions), { areAlike });
   }

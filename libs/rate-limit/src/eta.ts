@@ -24,24 +24,29 @@ interface Counter {
 const FURTHEST_DAYS = 10 * 365;
 const DAY_MS = 86_400_000;
 
+/** When the last of that many calls can be made; `calls` is one's own and all that go before them. */
+export function eta(calls: number, now: Date, outlook: Outlook): Date | undefined {
+  return etas([calls], now, outlook)[0];
+}
+
 /**
- * When the last of that many calls can be made, if from now on each is made as soon as it may; `calls` is one's own and all
- * that go before them. Nothing where the limits never allow it, or only in many years.
+ * When so many calls will have been made, if from now on each is made as soon as it may; for each of some numbers, that rise.
+ * Nothing where the limits never allow it, or only in many years.
  *
  * It asks as a worker would: takes what there is, and comes back when it is told to. That is at most once per window, and
  * where a day is used up once per day.
  */
-export function eta(calls: number, now: Date, outlook: Outlook): Date | undefined {
+export function etas(targets: readonly number[], now: Date, outlook: Outlook): Array<Date | undefined> {
   const { class: callClass, gauges, policy, scale } = outlook;
-  if (calls <= 0) return now;
+  const found = targets.flatMap((calls) => (calls <= 0 ? [now] : []));
   const counters = gauges.map((gauge, index) => counterOf(gauge, policy.counters[index]));
   const furthestMs = now.getTime() + (FURTHEST_DAYS * DAY_MS) / scale;
-  let left = calls;
+  let made = 0;
   const longestMs = Math.max(...policy.counters.map(({ seconds }) => (seconds * 1_000) / scale));
   let nowMs = Math.max(now.getTime(), ...gauges.map(({ closedUntil }) => closedUntil?.getTime() ?? 0));
   let hadRoomMs = nowMs;
   // Where a whole day goes by without a call, every day will.
-  while (nowMs < furthestMs && nowMs - hadRoomMs <= 2 * longestMs) {
+  while (found.length < targets.length && nowMs < furthestMs && nowMs - hadRoomMs <= 2 * longestMs) {
     nowMs = chargeableFromMs(policy.counters, nowMs, scale);
     const { windows } = windowsAt(policy.counters, nowMs, scale);
     const rooms = counters.map((counter, index) => {
@@ -50,9 +55,10 @@ export function eta(calls: number, now: Date, outlook: Outlook): Date | undefine
       return ceilingAt(counter.policy, counter.limit, callClass, window, nowMs, scale) - counter.used;
     });
     const room = Math.max(0, Math.min(...rooms));
-    if (room >= left) return new Date(Math.ceil(nowMs));
+    while (found.length < targets.length && made + room >= (targets[found.length] ?? 0))
+      found.push(new Date(Math.ceil(nowMs)));
     if (room > 0) hadRoomMs = nowMs;
-    left -= room;
+    made += room;
     for (const counter of counters) counter.used += room;
     const opens = counters.flatMap((counter, index) => {
       const isFull = (rooms[index] ?? 0) <= room;
@@ -61,7 +67,7 @@ export function eta(calls: number, now: Date, outlook: Outlook): Date | undefine
     });
     nowMs = Math.max(...opens) + guardMs(scale, policy.counters);
   }
-  return undefined;
+  return [...found, ...Array<undefined>(targets.length - found.length)];
 }
 
 function counterOf({ used, limit, resetsAt }: Gauge, policy: CounterPolicy | undefined): Counter {

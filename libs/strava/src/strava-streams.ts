@@ -26,7 +26,8 @@ export type FetchedStreams =
   | { readonly kind: 'answered'; readonly channels: Readonly<Record<string, unknown>> }
   | { readonly kind: 'unclaimed' | 'none' | 'unmetered' }
   | { readonly kind: 'later'; readonly reason: string; readonly retryAfterMs?: number }
-  | { readonly kind: 'disconnected' | 'failed'; readonly reason: string };
+  | { readonly kind: 'disconnected'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string; readonly isOutage: boolean };
 
 /** All that Strava records. What it has not, it leaves out. */
 const CHANNELS = [
@@ -96,7 +97,7 @@ function outcomeOf(error: unknown): FetchedStreams {
   }
   if (error instanceof StravaTokenRevoked) return { kind: 'disconnected', reason: error.message };
   if (FAILURES.some((type) => error instanceof type))
-    return { kind: 'failed', reason: (error as Error).message };
+    return { kind: 'failed', reason: (error as Error).message, isOutage: error instanceof StravaOutage };
   // The operator's to mend, or a server's that is away: not the activity's fault.
   if (error instanceof AppError && error.kind === 'unavailable') {
     const retryAfterMs = error.retryAfterSeconds && error.retryAfterSeconds * 1_000;

@@ -5,7 +5,7 @@ export { UploadedStreams } from './fetch/uploaded-streams.js';
 export { FETCH_STATUSES, type FetchState, type FetchStatus } from './lifecycle/fetch-state.js';
 export { type Due, StreamFetches } from './lifecycle/stream-fetches.js';
 export { StreamRecords } from './personal-records.js';
-export { type StreamAnswer } from './reading/answer.js';
+export { LARGEST_BYTES, type StreamAnswer } from './reading/answer.js';
 export { type Cut, cutName } from './reading/cut.js';
 export { type Question, type Reading, Streams } from './reading/streams.js';
 export { StreamsModule } from './streams.module.js';

@@ -11,6 +11,7 @@ import { StreamRecords } from './personal-records.js';
 import { Bodies } from './reading/bodies.js';
 import { Heads } from './reading/heads.js';
 import { PromptFetch } from './reading/prompt-fetch.js';
+import { PromptShare } from './reading/prompt-share.js';
 import { Streams } from './reading/streams.js';
 
 const shared = [StreamFetches, StreamEndings, StreamAttempts, StreamCounts, StreamRecords];
@@ -20,7 +21,7 @@ const shared = [StreamFetches, StreamEndings, StreamAttempts, StreamCounts, Stre
 export class StreamsModule {
   /** For those who read, and fetch what somebody is waiting for. */
   static reading(source: Type<StreamSource>, from: Type): DynamicModule {
-    return module(source, from, [Bodies, Heads, PromptFetch, Streams]);
+    return module(source, from, [Bodies, Heads, PromptFetch, PromptShare, Streams]);
   }
 
   /** For those who fetch. */

@@ -1,23 +1,22 @@
 import { type Cut, cutName } from '#streams';
 
-export type Coding = 'gzip' | 'identity';
+const CODINGS = ['gzip', 'identity'] as const;
+export type Coding = (typeof CODINGS)[number];
+
+const VERSION = /^[\w-]+/;
 
 /** A version of a cut in one coding, for the ETag header: other bytes, another tag. */
 export function entityTag(version: string, cut: Cut, coding: Coding): string {
   return `"${[version, cutName(cut), coding].filter(Boolean).join('.')}"`;
 }
 
-/** The versions of that cut, in whatever coding, that a client's If-None-Match names; `*` as it is. */
-export function versionsIn(ifNoneMatch: string | undefined, cut: Cut): string[] {
-  if (ifNoneMatch === undefined) return [];
-  if (ifNoneMatch.trim() === '*') return ['*'];
-  const versions = [];
-  for (const [, tag = ''] of ifNoneMatch.matchAll(/"([^"]*)"/g)) {
-    const version = /^[^.]*/.exec(tag)?.[0] ?? '';
-    const isOfCut = (['gzip', 'identity'] as const).some(
-      (coding) => entityTag(version, cut, coding) === `"${tag}"`,
-    );
-    if (isOfCut) versions.push(version);
+/** The tags of that cut that a client's If-None-Match names, by their version; under `*` whatever there is. */
+export function tagsIn(ifNoneMatch: string | undefined, cut: Cut): ReadonlyMap<string, string> {
+  const tags = new Map<string, string>();
+  if (ifNoneMatch?.trim() === '*') return tags.set('*', '');
+  for (const [tag] of (ifNoneMatch ?? '').matchAll(/"[^"]*"/g)) {
+    const [version = ''] = VERSION.exec(tag.slice(1)) ?? [];
+    if (CODINGS.some((coding) => entityTag(version, cut, coding) === tag)) tags.set(version, tag);
   }
-  return versions;
+  return tags;
 }

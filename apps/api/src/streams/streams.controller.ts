@@ -14,12 +14,12 @@ import {
 } from '@nestjs/swagger';
 import { type FastifyReply } from 'fastify';
 import { type AuthenticatedRequest, ErrorAnswer, IdParam, MAY_WAIT, preferredWaitMs } from '#platform';
-import { type Reading, Streams } from '#streams';
+import { LARGEST_BYTES, Streams } from '#streams';
 import { acceptsGzip } from './accepts-gzip.js';
-import { type Coding, entityTag, versionsIn } from './entity-tag.js';
+import { type Coding, entityTag, tagsIn } from './entity-tag.js';
 import { StreamsAnswer, StreamsQuery } from './streams.dto.js';
 
-const unzip = promisify(gunzip);
+const unzip = promisify<Buffer, object, Buffer>(gunzip);
 
 @ApiTags('activities')
 @ApiBearerAuth()
@@ -52,28 +52,28 @@ export class StreamsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const waitMs = preferredWaitMs(headers.prefer);
-    const has = versionsIn(headers['if-none-match'], cut);
-    const reading = await this.streams.read({ athleteId, activityId, cut, has, waitMs });
+    const tags = tagsIn(headers['if-none-match'], cut);
+    const reading = await this.streams.read({ athleteId, activityId, cut, has: [...tags.keys()], waitMs });
     if (waitMs > 0) void reply.header('preference-applied', `wait=${waitMs / 1_000}`);
     void reply.header('vary', 'accept-encoding');
     if (reading.kind === 'without')
       return void reply.header('cache-control', 'no-store').send(reading.answer);
     const coding = acceptsGzip(headers['accept-encoding']) ? 'gzip' : 'identity';
+    const own = entityTag(reading.version, cut, coding);
     // Kept by the client, but never used without asking: the token may be of somebody else by then.
-    void reply
-      .header('cache-control', 'private, no-cache')
-      .header('etag', entityTag(reading.version, cut, coding));
-    await sendBody(reply, reading, coding);
+    void reply.header('cache-control', 'private, no-cache');
+    // What a client has, in whatever coding, is named as it named it.
+    if (reading.kind === 'unchanged')
+      return void reply
+        .status(304)
+        .header('etag', tags.get(reading.version) ?? own)
+        .send();
+    void reply.header('etag', own).type('application/json; charset=utf-8');
+    await sendBody(reply, reading.bytes, coding);
   }
 }
 
-async function sendBody(
-  reply: FastifyReply,
-  reading: Exclude<Reading, { kind: 'without' }>,
-  coding: Coding,
-): Promise<void> {
-  if (reading.kind === 'unchanged') return void reply.status(304).send();
-  void reply.type('application/json; charset=utf-8');
-  if (coding === 'gzip') return void reply.header('content-encoding', 'gzip').send(reading.bytes);
-  void reply.send(await unzip(reading.bytes));
+async function sendBody(reply: FastifyReply, bytes: Buffer, coding: Coding): Promise<void> {
+  if (coding === 'gzip') return void reply.header('content-encoding', 'gzip').send(bytes);
+  void reply.send(await unzip(bytes, { maxOutputLength: LARGEST_BYTES }));
 }

@@ -8,6 +8,6 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export class IdParam implements PipeTransform<string, string> {
   transform(value: string): string {
     if (!UUID.test(value)) throw new NotFound();
-    return value;
+    return value.toLowerCase();
   }
 }

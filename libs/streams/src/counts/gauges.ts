@@ -4,7 +4,7 @@ import { LOGGER, type Logger, OneAtATime } from '#platform';
 import { StreamCounts, type StreamOverview } from './stream-counts.js';
 
 // Counting looks at every activity's index entry; scrapers ask more often than that is worth.
-const KNOWN_FOR_MS = 15_000;
+const KNOWN_FOR_MS = 60_000;
 
 let latest: () => Promise<StreamOverview | undefined> = () => Promise.resolve(undefined);
 

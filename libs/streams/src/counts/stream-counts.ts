@@ -3,7 +3,8 @@ import { Database, loadSql, TIME_SCALE, type TimeScale } from '#platform';
 import { FETCH_STATUSES, type FetchStatus } from '../lifecycle/fetch-state.js';
 import { MOST_ATTEMPTS, patienceAt } from '../lifecycle/retry-policy.js';
 
-const countFetches = loadSql(import.meta.url, './sql/count-fetches.sql');
+const countStatuses = loadSql(import.meta.url, './sql/count-statuses.sql');
+const countByAthlete = loadSql(import.meta.url, './sql/count-by-athlete.sql');
 const countLeft = loadSql(import.meta.url, './sql/count-left.sql');
 const countRetries = loadSql(import.meta.url, './sql/count-retries.sql');
 
@@ -11,11 +12,14 @@ export type CountByStatus = Readonly<Record<FetchStatus, number>>;
 
 export interface StreamOverview {
   readonly byStatus: CountByStatus;
-  readonly byAthlete: ReadonlyMap<string, CountByStatus>;
   /** Failed ones by how often they have failed. */
   readonly byRetries: ReadonlyMap<number, number>;
   /** Failed too often: only a reset helps. */
   readonly stuck: number;
+}
+
+export interface AthleteCount extends CountByStatus {
+  readonly athlete_id: string;
 }
 
 /** What an athlete still waits for. */
@@ -23,12 +27,6 @@ export interface StreamsLeft {
   readonly calls: number;
   /** The last deferred one is not fetched before. */
   readonly notBefore: Date | null;
-}
-
-interface Counted {
-  readonly athlete_id: string;
-  readonly status: FetchStatus;
-  readonly activities: number;
 }
 
 /** How far the fetching of streams is. */
@@ -41,23 +39,23 @@ export class StreamCounts {
 
   async overview(): Promise<StreamOverview> {
     const [counted, retried] = await Promise.all([
-      this.database.query<Counted>(countFetches),
+      this.database.query<{ status: FetchStatus; activities: number }>(countStatuses),
       this.database.query<{ retries: number; activities: number }>(countRetries),
     ]);
     const byStatus = none();
-    const byAthlete = new Map<string, Record<FetchStatus, number>>();
-    for (const { athlete_id, status, activities } of counted.rows) {
-      const own = byAthlete.get(athlete_id) ?? none();
-      own[status] += activities;
-      byStatus[status] += activities;
-      byAthlete.set(athlete_id, own);
-    }
+    for (const { status, activities } of counted.rows) byStatus[status] = activities;
     const byRetries = new Map(retried.rows.map(({ retries, activities }) => [retries, activities]));
     const stuck = retried.rows.reduce(
       (sum, row) => (row.retries >= MOST_ATTEMPTS ? sum + row.activities : sum),
       0,
     );
-    return { byStatus, byAthlete, byRetries, stuck };
+    return { byStatus, byRetries, stuck };
+  }
+
+  /** At most so many athletes, those who wait for most. */
+  async byAthlete(most: number): Promise<readonly AthleteCount[]> {
+    const { rows } = await this.database.query<AthleteCount>(countByAthlete, [most]);
+    return rows;
   }
 
   async left(): Promise<ReadonlyMap<string, StreamsLeft>> {

@@ -21,7 +21,13 @@ export interface Manner {
 }
 
 export type AttemptOutcome =
-  | { readonly kind: 'ended'; readonly status: FetchStatus }
+  /** `retryAfterMs`: others would fare the same until then. */
+  | {
+      readonly kind: 'ended';
+      readonly status: FetchStatus;
+      readonly isOutage: boolean;
+      readonly retryAfterMs?: number;
+    }
   /** Another had taken over by then: nothing was written. */
   | { readonly kind: 'fenced' }
   /** The others did not begin: the row is as it was. */
@@ -77,7 +83,7 @@ export class StreamAttempts implements BeforeApplicationShutdown {
       const { claim, sinceMs } = held;
       const ending = await this.endings.write(claim, fetched);
       await this.tell(target, { claim, sinceMs }, ending);
-      return ending ? { kind: 'ended', status: ending.status } : { kind: 'fenced' };
+      return ending ? endedBy(fetched, ending.status) : { kind: 'fenced' };
     } catch (error) {
       if (held) await this.breakOff(target, held, error);
       throw error;
@@ -141,4 +147,10 @@ export class StreamAttempts implements BeforeApplicationShutdown {
       return null;
     }
   }
+}
+
+function endedBy(fetched: Fetched, status: FetchStatus): AttemptOutcome {
+  const isOutage = fetched.kind === 'failed' && fetched.isOutage === true;
+  const retryAfterMs = fetched.kind === 'later' ? fetched.retryAfterMs : undefined;
+  return { kind: 'ended', status, isOutage, retryAfterMs };
 }

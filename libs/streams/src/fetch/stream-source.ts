@@ -25,7 +25,8 @@ export type Fetched =
   | { readonly kind: 'disconnected'; readonly reason: string }
   /** Nobody can say what has been spent, so nothing was sent. */
   | { readonly kind: 'unmetered' }
-  | { readonly kind: 'failed'; readonly reason: string };
+  /** `isOutage`: by the vendor's own trouble, as far as anybody can see. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly isOutage?: boolean };
 
 /** Where streams come from; a vendor's library satisfies it and an app binds it. */
 export interface StreamSource {

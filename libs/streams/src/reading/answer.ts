@@ -40,7 +40,7 @@ const NARROWED_LEVEL = 1;
 // Each chunk of output is one more turn through the thread pool.
 const CHUNK_BYTES = 64 * 1024;
 // Numbers like 1e20 grow at most 4.4 times when written out, so 50 MB of a vendor's stay below.
-const LARGEST_BYTES = 256 * 1024 * 1024;
+export const LARGEST_BYTES = 256 * 1024 * 1024;
 
 const compress = promisify<Buffer, object, Buffer>(gzip);
 const decompress = promisify<Buffer, object, Buffer>(gunzip);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Database, loadSql, OneAtATime } from '#platform';
@@ -7,6 +8,8 @@ import { type Cut, cutName } from './cut.js';
 const findBody = loadSql(import.meta.url, './sql/find-body.sql');
 
 const MOST_BYTES = 48 * 1024 * 1024;
+// What an entry may take beside its bytes: its key, and the pool that a small buffer is a slice of.
+const ENTRY_BYTES = 10_000;
 
 /**
  * The gzipped answers by activity, version and cut; those that are read often stay in memory. A version never changes, so
@@ -16,7 +19,7 @@ const MOST_BYTES = 48 * 1024 * 1024;
 export class Bodies {
   private readonly kept = new LRUCache<string, Buffer>({
     maxSize: MOST_BYTES,
-    sizeCalculation: (bytes) => bytes.length,
+    sizeCalculation: (bytes) => bytes.length + ENTRY_BYTES,
   });
 
   private readonly making = new OneAtATime<Buffer | undefined>();
@@ -26,7 +29,7 @@ export class Bodies {
   /** Nothing where that version has been replaced. */
   async find(activityId: string, version: string, cut: Cut): Promise<Buffer | undefined> {
     const name = cutName(cut);
-    const key = `${activityId} ${version} ${name}`;
+    const key = keyOf(activityId, version, name);
     return (
       this.kept.get(key) ??
       this.making.run(key, () => this.make(key, activityId, version, name ? cut : undefined))
@@ -53,4 +56,10 @@ export class Bodies {
     const { rows } = await this.database.query<{ body: string }>(findBody, [activityId, version]);
     return rows[0] && Buffer.from(rows[0].body, 'base64');
   }
+}
+
+/** As long for every part: a client may name a part at length. */
+function keyOf(activityId: string, version: string, name: string): string {
+  const part = name && createHash('sha1').update(name).digest('base64url');
+  return `${activityId} ${version} ${part}`;
 }

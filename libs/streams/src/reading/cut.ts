@@ -9,5 +9,5 @@ export interface Cut {
 /** The same for the same part, whatever the order it was asked for in; empty for all of it. */
 export function cutName({ channels, points }: Cut): string {
   const names = channels && [...new Set(channels)].sort().join('+');
-  return [points && `p${points}`, names].filter(Boolean).join('.');
+  return [points && `points=${points}`, names !== undefined && `channels=${names}`].filter(Boolean).join('.');
 }

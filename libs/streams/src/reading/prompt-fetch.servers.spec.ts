@@ -16,6 +16,7 @@ import {
   streamsOn,
 } from '../streams.harness.js';
 import { PromptFetch } from './prompt-fetch.js';
+import { PromptShare } from './prompt-share.js';
 import { type Reading, type Streams } from './streams.js';
 
 // Longer than any of this takes: who waits so long waits for what happens, not for the time to be up.
@@ -42,7 +43,10 @@ describe('a reader who would wait', () => {
 
   function newProcess(): Streams {
     const logger = createLogger({ level: 'silent', process: 'test' });
-    return streamsOn(sql, new PromptFetch(attemptsWith(sql, source), sql, logger));
+    return streamsOn(
+      sql,
+      new PromptFetch(attemptsWith(sql, source), new PromptShare(timeScale(1)), sql, logger),
+    );
   }
   const read = (activityId: string, waitMs: number, by = streams): Promise<Reading> =>
     by.read({ athleteId, activityId, cut: {}, has: [], waitMs });

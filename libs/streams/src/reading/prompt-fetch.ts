@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Database, LOGGER, type Logger, OneAtATime } from '#platform';
 import { type AttemptOutcome, StreamAttempts, type Target } from '../fetch/stream-attempts.js';
 import { type FetchStatus } from '../lifecycle/fetch-state.js';
+import { PromptShare } from './prompt-share.js';
 
 const LOOK_EVERY_MS = 100;
 
@@ -13,6 +14,7 @@ export class PromptFetch {
 
   constructor(
     private readonly attempts: StreamAttempts,
+    private readonly share: PromptShare,
     private readonly database: Database,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -31,11 +33,24 @@ export class PromptFetch {
   }
 
   private async attempt(target: Target, waitMs: number): Promise<AttemptOutcome | undefined> {
+    if (!(await this.isTheirTurn(target.athleteId, waitMs))) return undefined;
     try {
       return await this.attempts.attempt(target, { class: 'live', waitMs });
     } catch (err) {
       this.logger.warn({ err, activity_id: target.id }, 'prompt stream fetch failed');
       return undefined;
+    } finally {
+      this.share.end(target.athleteId);
+    }
+  }
+
+  private async isTheirTurn(athleteId: string, waitMs: number): Promise<boolean> {
+    const untilMs = performance.now() + waitMs;
+    for (;;) {
+      const answer = this.share.take(athleteId);
+      if (answer === 'taken') return true;
+      if (answer === 'spent' || performance.now() >= untilMs) return false;
+      await pause(LOOK_EVERY_MS, undefined, { ref: false });
     }
   }
 

@@ -53,7 +53,7 @@ export class Streams {
     if (has.includes(version) || has.includes('*')) return { kind: 'unchanged', version };
     const bytes = await this.bodies.find(activityId, version, cut);
     // Replaced since it was asked which is current.
-    if (!bytes) return this.read(question);
+    if (!bytes) return this.read({ ...question, waitMs: 0 });
     return { kind: 'stored', version, bytes };
   }
 }
