@@ -8,4 +8,5 @@ export { StreamRecords } from './personal-records.js';
 export { LARGEST_BYTES, type StreamAnswer } from './reading/answer.js';
 export { type Cut, cutName } from './reading/cut.js';
 export { type Question, type Reading, Streams } from './reading/streams.js';
+export { type Recording } from './recording/recording.js';
 export { StreamsModule } from './streams.module.js';

@@ -1,0 +1,5 @@
+/** A hard part in one go, in cells. */
+export interface Bout {
+  readonly from: number;
+  readonly to: number;
+}

@@ -1,0 +1,12 @@
+export { type Facts, type Usual } from './facts.js';
+export {
+  type ClimbPart,
+  type Profile,
+  PROFILES,
+  type Repetitions,
+  type RunShape,
+  type Segment,
+  type SegmentKind,
+} from './run-shape.js';
+export { SHAPE_VERSION, shapeOf } from './shape-of.js';
+export { type EarlierActivity, usualOf } from './usual.js';

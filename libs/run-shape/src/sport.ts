@@ -1,0 +1,49 @@
+/** What decides how a recording is read. */
+export type SportFamily = 'run' | 'ride' | 'swim' | 'walk' | 'hike' | 'strength' | 'other';
+
+const FAMILIES: ReadonlyMap<string, SportFamily> = new Map([
+  ['Run', 'run'],
+  ['TrailRun', 'run'],
+  ['VirtualRun', 'run'],
+  ['Ride', 'ride'],
+  ['VirtualRide', 'ride'],
+  ['GravelRide', 'ride'],
+  ['MountainBikeRide', 'ride'],
+  ['EBikeRide', 'ride'],
+  ['EMountainBikeRide', 'ride'],
+  ['Handcycle', 'ride'],
+  ['Velomobile', 'ride'],
+  ['Swim', 'swim'],
+  ['Walk', 'walk'],
+  ['Hike', 'hike'],
+  ['Snowshoe', 'hike'],
+  ['WeightTraining', 'strength'],
+  ['Crossfit', 'strength'],
+  ['HighIntensityIntervalTraining', 'strength'],
+  ['Workout', 'strength'],
+]);
+
+export function familyOf(sportType: string): SportFamily {
+  return FAMILIES.get(sportType) ?? 'other';
+}
+
+/** On trails pace says as much about the ground as about the runner. */
+export function isOnTrail(sportType: string): boolean {
+  return sportType === 'TrailRun';
+}
+
+/** Nobody moves faster by own strength for longer than a GPS error lasts. Metres a second. */
+export function fastestSpeed(family: SportFamily): number {
+  switch (family) {
+    case 'run':
+    case 'walk':
+    case 'hike':
+    case 'strength':
+      return 12;
+    case 'swim':
+      return 3;
+    case 'ride':
+    case 'other':
+      return 35;
+  }
+}
