@@ -47,6 +47,7 @@ export { CORE_STREAM } from './nats/streams.js';
 export { buryUndelivered } from './nats/undelivered.js';
 export { MessageMalformed, type Subject } from './nats/subject.js';
 export { Gather } from './process/gather.js';
+export { Loop } from './process/loop.js';
 export { OneAtATime } from './process/one-at-a-time.js';
 export { run, type Role } from './process/run.js';
 export { CONFIG, LOGGER, SurroundingsModule, TIME_SCALE } from './process/surroundings.module.js';

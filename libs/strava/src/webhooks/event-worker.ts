@@ -1,5 +1,4 @@
-import { AppError, type Logger, type TimeScale } from '#platform';
-import { Loop } from '../loop.js';
+import { AppError, type Logger, Loop, type TimeScale } from '#platform';
 import { StravaAnswerMalformed, StravaRateLimited, StravaTokenRevoked } from '../strava.errors.js';
 import { type EventEffects } from './event-effects.js';
 import { type Claim, type EventQueue, type Postponement } from './event-queue.js';

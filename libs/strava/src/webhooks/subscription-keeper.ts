@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { AppError, type Config, type Database, type Logger, type TimeScale } from '#platform';
+import { AppError, type Config, type Database, type Logger, Loop, type TimeScale } from '#platform';
 import { type OutboundAnswer, type OutboundCaller } from '#reliability';
-import { Loop } from '../loop.js';
 import { parseJson } from '../parse-json.js';
 import { faultOf, faultText } from '../wire/fault.js';
 import { Id } from '../wire/values.js';

@@ -1,4 +1,4 @@
-import { type Logger } from '#platform';
+import { type Logger } from '../logging/logger.js';
 
 const PAUSE_AFTER_FAILURE_MS = 1_000;
 

@@ -1,0 +1,3 @@
+select status, count(*)::integer as jobs
+from jobs
+group by status

@@ -1,0 +1,30 @@
+select
+  job_id,
+  activity_id,
+  request_kind,
+  force_update,
+  status,
+  attempt_count,
+  max_attempts,
+  last_error,
+  coalesce(
+    (
+      select json_agg(
+        json_build_object(
+          'run_id', run_id,
+          'attempt_number', attempt_number,
+          'status', status,
+          'started_at', started_at_utc,
+          'finished_at', finished_at_utc,
+          'error', error
+        )
+        order by attempt_number, started_at_utc
+      )
+      from runs
+      where runs.job_id = jobs.job_id
+    ),
+    '[]'
+  ) as runs
+from jobs
+where job_id = $1
+  and exists (select 1 from activity where activity.id = jobs.activity_id and activity.athlete_id = $2)

@@ -1,0 +1,18 @@
+-- Claimed and not begun: as if it had not been claimed.
+with claimed as (
+  select job_id, run_id
+  from unnest($1::uuid[], $2::uuid[]) as claimed (job_id, run_id)
+)
+update jobs
+set
+  status = 'queued',
+  attempt_count = attempt_count - 1,
+  lease_owner = null,
+  lease_expires_at_utc = null,
+  updated_at_utc = now()
+from claimed
+where jobs.job_id = claimed.job_id
+  and jobs.run_id = claimed.run_id
+  and jobs.lease_owner = $3
+  and jobs.status = 'claimed'
+returning jobs.run_id, pg_notify('runtime_jobs', '')::text as rung

@@ -1,0 +1,9 @@
+drop table config_snapshots;
+drop table processed_activities;
+drop table activity_state;
+drop table runs;
+drop table jobs;
+drop function jobs_move();
+alter table activity
+  drop column first_seen_at,
+  drop column last_seen_at;
