@@ -10,6 +10,8 @@ const findBody = loadSql(import.meta.url, './sql/find-body.sql');
 const MOST_BYTES = 48 * 1024 * 1024;
 // What an entry may take beside its bytes: its key, and the pool that a small buffer is a slice of.
 const ENTRY_BYTES = 10_000;
+// About as many as fit into memory.
+const MOST_SEEN = 700;
 
 /**
  * The gzipped answers by activity, version and cut; those that are read often stay in memory. A version never changes, so
@@ -21,6 +23,9 @@ export class Bodies {
     maxSize: MOST_BYTES,
     sizeCalculation: (bytes) => bytes.length + ENTRY_BYTES,
   });
+
+  /** Read once, lately. Whoever goes through a whole history must not push out what others read again and again. */
+  private readonly seen = new LRUCache<string, true>({ max: MOST_SEEN });
 
   private readonly making = new OneAtATime<Buffer | undefined>();
 
@@ -43,8 +48,13 @@ export class Bodies {
     cut: Cut | undefined,
   ): Promise<Buffer | undefined> {
     const bytes = cut ? await this.cutOut(activityId, version, cut) : await this.load(activityId, version);
-    if (bytes) this.kept.set(key, bytes);
+    if (bytes) this.keepIfReadAgain(key, bytes);
     return bytes;
+  }
+
+  private keepIfReadAgain(key: string, bytes: Buffer): void {
+    if (this.seen.has(key)) this.kept.set(key, bytes);
+    else this.seen.set(key, true);
   }
 
   private async cutOut(activityId: string, version: string, cut: Cut): Promise<Buffer | undefined> {

@@ -246,23 +246,24 @@ describe('the streams that are read', () => {
       }
     });
 
-    it('also where the bytes are forgotten between the question to the database and the answer', async () => {
-      let interruption = () => Promise.resolve();
-      const interrupted = {
+    it('also where they are replaced between the question which is current and the one for its bytes', async () => {
+      let isReplaced = false;
+      const newer = randomBytes(SIZE);
+      const replaced = {
         query: async (...question: Parameters<Database['query']>) => {
-          const answer = await sql.query(...question);
-          await interruption();
-          return answer;
+          const [statement] = question;
+          const isForBytes = typeof statement !== 'string' && statement.name?.startsWith('find-body');
+          if (isForBytes && !isReplaced) {
+            isReplaced = true;
+            const change = `update activity_stream set etag = 'newer', body = $2 where activity_id = $1`;
+            await sql.query(change, [ids[0]!, newer]);
+          }
+          return sql.query(...question);
         },
       } as Database;
-      const streams = newStreams(interrupted);
-      await read(streams, ids[0]!);
-      interruption = async () => {
-        interruption = () => Promise.resolve();
-        for (const id of ids.slice(1)) await read(streams, id);
-      };
-      const reading = await read(streams, ids[0]!);
-      expect((reading as { bytes: Buffer }).bytes.equals(bodies[0]!)).toBe(true);
+      const reading = await read(newStreams(replaced), ids[0]!);
+      expect(reading).toMatchObject({ kind: 'stored', version: 'newer' });
+      expect((reading as { bytes: Buffer }).bytes.equals(newer)).toBe(true);
     });
   });
 
