@@ -1,4 +1,5 @@
--- The right to one attempt, for whoever is first. Every guard is in here: nobody asks before and acts after.
+-- The right to one attempt, for whoever is first. Every guard is in here: nobody asks before and acts after. It is not waited
+-- for on disk: one that a crash of the server forgets is claimed again, and only the first to end still finds `fetching`.
 update activity
 set
   stream_fetch_status = 'fetching',
@@ -14,4 +15,5 @@ returning
   stream_fetch_fence as fence,
   stream_fetch_retry_count as retry_count,
   stream_fetch_empty_count as empty_count,
-  start_time + elapsed_time_s * interval '1 second' > now() - $4::float8 * interval '1 millisecond' as is_fresh
+  start_time + elapsed_time_s * interval '1 second' > now() - $4::float8 * interval '1 millisecond' as is_fresh,
+  (select set_config('synchronous_commit', 'off', true)) as durability
