@@ -45,7 +45,10 @@ export function createHistory(options: HistoryOptions): Activity[] {
         manual: isManual(index, manualShare),
         ...placed(day, dayNumber, day.slots[i] as Slot),
       };
-      if (endsBefore(activity, endsAtMs)) activities.push(activity);
+      const newer = activities.at(-1);
+      // Whoever has flown east begins the next day before the last one's evening session.
+      const hasFlown = newer !== undefined && newer.place !== activity.place;
+      if (endsBefore(activity, hasFlown ? newer.startMs : endsAtMs)) activities.push(activity);
     }
   }
   return activities;
