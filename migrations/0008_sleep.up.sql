@@ -19,10 +19,12 @@ create table sleep_session (
   captured_at timestamptz not null,
   payload_hash bigint not null,
   event_id text not null,
-  -- Not jsonb: that refuses characters which JSON allows, and would rewrite what is only kept.
-  raw json,
+  -- The JSON as it came. Only kept, so nothing is spent on parsing it a second time; jsonb would even refuse some of it.
+  raw text,
   primary key (user_id, source, record_id)
-);
+)
+-- Most nights are written twice, pending and then scored: the second version finds room beside the first, and no index is touched.
+with (fillfactor = 50);
 
 create index sleep_session_night on sleep_session (user_id, date) where state = 'scored' and not nap;
 
@@ -36,7 +38,8 @@ create table sleep_data (
   captured_at timestamptz not null,
   event_id text not null,
   primary key (user_id, date)
-);
+)
+with (fillfactor = 50);
 
 -- Whose sleep has been deleted, kept for as long as an event of before may still be delivered.
 create table sleep_erasure (

@@ -47,7 +47,7 @@ describe('the sleep pipeline', () => {
       { record: { ...night, qualityScore: 85, vendor: 'oura', capturedAt } },
     ]);
     expect(events[0]?.header.get('Nats-Msg-Id')).toBe(`${STORED}:${eventId}`);
-    expect(await world.rows('select raw from sleep_session')).toEqual([{ raw }]);
+    expect(await world.rows('select raw from sleep_session')).toEqual([{ raw: JSON.stringify(raw) }]);
   });
 
   it('leaves the score out where there is none and calls other vendors unknown', async () => {

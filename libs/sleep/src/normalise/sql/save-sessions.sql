@@ -4,7 +4,7 @@ insert into sleep_session as kept (
 )
 select
   user_id, source, record_id, date, vendor, duration_minutes, quality_score, nap, state, revision,
-  to_timestamp(captured_at_ms / 1000), payload_hash, event_id, raw::json
+  to_timestamp(captured_at_ms / 1000), payload_hash, event_id, raw
 from unnest(
   string_to_array($1, chr(30), ''), $2::text[], string_to_array($3, chr(30), ''), $4::date[], $5::text[], $6::int[],
   $7::float8[], $8::bool[], $9::text[], $10::bigint[], $11::float8[], $12::bigint[], string_to_array($13, chr(30), ''),
