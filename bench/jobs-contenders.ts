@@ -5,13 +5,18 @@ import { JobNotifications } from '../libs/jobs/src/worker/job-notifications.js';
 import { JobWorker } from '../libs/jobs/src/worker/job-worker.js';
 import { workerSettings } from '../libs/jobs/src/worker/worker-settings.js';
 import { openPool } from '../test/harness/test-database.js';
+import { graphileWorker, pgBoss } from './jobs-peers.js';
 import { clear, enqueueAll, newSample } from './jobs-sample.js';
 
 export const silent = createLogger({ level: 'silent', process: 'bench' });
 
-/** A queue at its default settings, with work that does nothing. */
+/** A queue, with work that does nothing. */
 export interface Contender {
   readonly name: string;
+  /** At its default settings. */
+  readonly asItComes: boolean;
+  /** Where even a few tell its rate, and many would take hours. */
+  readonly most?: number;
   /** Enqueues so many as its documentation says and has them all done; answers how long that took. */
   run(jobs: number): Promise<number>;
   close(): Promise<void>;
@@ -19,25 +24,28 @@ export interface Contender {
 
 type Open = (databaseUrl: string, admin: pg.Client, jobs: number) => Promise<Contender>;
 
-/**
- * Who is measured, in turn, in the same database and the same run. pg-boss and graphile-worker belong here, each one more function
- * of this shape; they are not among the packages yet.
- */
+/** Who is measured, in turn, in the same database and the same run: each at its defaults, then at what suits it. */
 export const CONTENDERS: readonly Open[] = [
   (url, admin, jobs) => pacekeeper(url, admin, jobs),
   (url, admin, jobs) => pacekeeper(url, admin, jobs, 100),
+  (url) => graphileWorker(url),
+  (url) => graphileWorker(url, 16),
+  (url) => pgBoss(url),
+  (url) => pgBoss(url, { batchSize: 1_000, pollingIntervalSeconds: 0.5 }),
 ];
 
 async function pacekeeper(
   url: string,
   admin: pg.Client,
   jobs: number,
-  concurrency = workerSettings(timeScale(1)).concurrency,
+  ownConcurrency?: number,
 ): Promise<Contender> {
+  const concurrency = ownConcurrency ?? workerSettings(timeScale(1)).concurrency;
   const pool = await openPool(url);
   const sample = await newSample(admin, jobs);
   return {
     name: `pacekeeper, ${concurrency} at a time`,
+    asItComes: ownConcurrency === undefined,
     run: async (count) => {
       await clear(admin);
       let done = 0;

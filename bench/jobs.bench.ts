@@ -36,20 +36,33 @@ report(
 
 /** Whole workers, one contender after the other in each round. */
 async function sustainedFindings(): Promise<{ findings: Finding[]; raw: unknown }> {
-  const contenders = await Promise.all(CONTENDERS.map((open) => open(databaseUrl, admin, JOBS)));
+  const contenders = await inTurn(CONTENDERS, (open) => open(databaseUrl, admin, JOBS));
   const rates = contenders.map((): number[] => []);
   for (let round = 0; round <= ROUNDS; round += 1)
     for (const [n, contender] of contenders.entries()) {
-      const ms = await contender.run(JOBS);
+      const most = contender.most ?? JOBS;
+      const ms = await contender.run(most);
       // The first one warms up.
-      if (round > 0) rates[n]?.push((JOBS * 1_000) / ms);
+      if (round > 0) rates[n]?.push((most * 1_000) / ms);
     }
   await Promise.all(contenders.map((contender) => contender.close()));
-  const findings = contenders.map(({ name }, n) => ({
+  const measured = contenders.map(({ name, asItComes }, n) => ({
+    name,
+    asItComes,
+    rate: median(rates[n] ?? []),
+  }));
+  const fastest = Math.max(...measured.filter(({ asItComes }) => asItComes).map(({ rate }) => rate));
+  const findings = measured.map(({ name, rate }, n) => ({
     what: `sustained, enqueue included: ${name}`,
-    measured: `${Math.round(median(rates[n] ?? [])).toLocaleString('en')}/s`,
-    goal: 'told: its peers are not installed',
-    met: true,
+    measured: `${rate.toLocaleString('en', { maximumSignificantDigits: 4 })}/s`,
+    goal: n === 0 ? '≥ its peers as they come' : 'told',
+    met: n !== 0 || rate >= fastest,
   }));
   return { findings, raw: contenders.map(({ name }, n) => ({ name, perSecond: rates[n] })) };
+}
+
+async function inTurn<T, U>(all: readonly T[], open: (one: T) => Promise<U>): Promise<U[]> {
+  const opened: U[] = [];
+  for (const one of all) opened.push(await open(one));
+  return opened;
 }

@@ -43,7 +43,7 @@ describe('plans made while the statistics know of finished jobs only', () => {
   afterAll(() => open.close());
 
   it.each<[string, string, readonly unknown[]]>([
-    ['claim', 'jobs_claimable', ['me', 1, LEASE_MS]],
+    ['claim', 'jobs_claimable', ['me', 1, LEASE_MS, 1_000]],
     ['start', 'jobs_pkey', [...IDS, 'me']],
     ['complete', 'jobs_pkey', ['me', ...Array.from({ length: 9 }, () => [])]],
     ['skip', 'jobs_pkey', [randomUUID(), randomUUID(), 'me']],

@@ -23,9 +23,9 @@ const AT_ONCE = 500;
 export class Runs {
   constructor(private readonly database: Database) {}
 
-  /** At most so many: the highest priority first, then the oldest. */
-  async claim(owner: string, most: number, leaseMs: number): Promise<Claim[]> {
-    const { rows } = await this.database.query<Claim>(claim, [owner, most, leaseMs]);
+  /** At most so many: the highest priority first, then the oldest; `sinceMs`: only of what became available in so many ms. */
+  async claim(owner: string, most: number, leaseMs: number, sinceMs: number | null = null): Promise<Claim[]> {
+    const { rows } = await this.database.query<Claim>(claim, [owner, most, leaseMs, sinceMs]);
     return rows;
   }
 

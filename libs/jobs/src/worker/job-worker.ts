@@ -16,10 +16,12 @@ import { Completions } from './completions.js';
 import { execute } from './execute.js';
 import { JobNotifications } from './job-notifications.js';
 import { Leases } from './leases.js';
+import { Looks } from './looks.js';
 import { WorkerStopping } from './run-ends.js';
 import { WORKER_SETTINGS, type WorkerSettings } from './worker-settings.js';
 
 const SOURCE = 'worker';
+const POLLS_PER_LOOK_EVERYWHERE = 5;
 
 /** Claims what is due, as many as it has hands for, and carries it out. Any number of them share the work. */
 @Injectable()
@@ -27,6 +29,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   /** Nobody else ever has this name, not even this process after a restart. */
   readonly owner = `${hostname()}:${process.pid}:${randomUUID()}`;
   private readonly inHand = new Set<Promise<void>>();
+  private readonly looks: Looks;
   private readonly leases: Leases;
   private readonly completions: Completions;
   private readonly loop: Loop;
@@ -42,7 +45,11 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     @Inject(WORKER_SETTINGS) private readonly settings: WorkerSettings,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    const { leaseMs } = settings;
+    const { leaseMs, pollMs } = settings;
+    this.looks = new Looks(
+      (most, sinceMs) => runs.claim(this.owner, most, leaseMs, sinceMs),
+      POLLS_PER_LOOK_EVERYWHERE * pollMs,
+    );
     this.leases = new Leases(leaseMs, (claims) => runs.renew(this.owner, claims, leaseMs), logger);
     this.completions = new Completions(this.owner, runs);
     this.loop = new Loop('jobs', () => this.runOnce(), logger);
@@ -79,7 +86,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     const free = this.settings.concurrency - this.inHand.size;
     if (free === 0) return this.settings.pollMs;
     const askedAtMs = performance.now();
-    const claims = await this.runs.claim(this.owner, free, this.settings.leaseMs);
+    const claims = await this.looks.take(free);
     this.mayBeMore = claims.length === free;
     if (claims.length > 0) await this.begin(claims, askedAtMs);
     return this.settings.pollMs;

@@ -7,6 +7,7 @@ update jobs
 set
   status = 'queued',
   attempt_count = attempt_count - 1,
+  available_at_utc = now(),
   lease_owner = null,
   lease_expires_at_utc = null,
   updated_at_utc = now()
