@@ -45,6 +45,12 @@ describe('POST /api/v1/ingest/sleep', () => {
       .set({ 'x-api-key': KEY, 'content-type': 'application/json', ...headers })
       .send(typeof body === 'string' ? body : JSON.stringify(body));
   const stored = async () => (await manager.streams.info('AA_CORE_HOT')).state.messages;
+  /** As after two hours. */
+  const forgetIds = async () => {
+    const { config } = await manager.streams.info('AA_CORE_HOT');
+    await manager.streams.delete('AA_CORE_HOT');
+    await manager.streams.add(config);
+  };
   const last = async (): Promise<StoredMsg> => {
     const message = await manager.streams.getMessage('AA_CORE_HOT', { last_by_subj: SUBJECT });
     if (!message) throw new Error('nothing is stored');
@@ -85,6 +91,17 @@ describe('POST /api/v1/ingest/sleep', () => {
     expect(answer.body.details).toEqual(['Idempotency-Key: was sent before with another body']);
   });
 
+  it('calls what comes under a key that the stream has forgotten another event, unless it is the same', async () => {
+    const key = { 'idempotency-key': 'night-3' };
+    const first = await send(night, key).expect(200);
+    await forgetIds();
+    const again = await send(night, key).expect(200);
+    expect(again.body.eventId).toBe(first.body.eventId);
+    await forgetIds();
+    const other = await send({ ...night, durationMinutes: 421 }, key).expect(200);
+    expect(other.body.eventId).not.toBe(first.body.eventId);
+  });
+
   it('scenario 1, invalid date format: 400 with the words of the contract', async () => {
     const { body } = await send({ userId: 'u1', date: '10/02/2025', durationMinutes: 420 }).expect(400);
     expect(body).toMatchObject({ error: 'Validation failed', details: ['date: Invalid date format'] });
@@ -99,6 +116,8 @@ describe('POST /api/v1/ingest/sleep', () => {
 
   const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
   const withRaw = (raw: string) => `{"userId":"u","date":"2025-10-02","durationMinutes":1,"raw":${raw}}`;
+  const withDuration = (text: string) => `{"userId":"u","date":"2025-10-02","durationMinutes":${text}}`;
+  const manyLevels = withRaw(`${'{"abc":'.repeat(20_000)}{"__proto__":1}${'}'.repeat(20_000)}`);
   it.each<[string, unknown]>([
     ['date: Invalid date format', { ...night, date: '2025-02-30' }],
     ['date: Invalid date format', { ...night, date: '2025-13-01' }],
@@ -107,6 +126,7 @@ describe('POST /api/v1/ingest/sleep', () => {
     ['durationMinutes: Number must be greater than or equal to 0', { ...night, durationMinutes: -1 }],
     ['durationMinutes: Expected integer, received float', { ...night, durationMinutes: 7.5 }],
     ['durationMinutes: Number must be less than or equal to 1440', { ...night, durationMinutes: 1e9 }],
+    ['durationMinutes: Number must be finite', withDuration('1e400')],
     ['durationMinutes: Expected number, received string', { ...night, durationMinutes: '420' }],
     ['userId: String must contain at least 1 character(s)', { ...night, userId: '' }],
     ['userId: Invalid characters', { ...night, userId: 'a\u0000b' }],
@@ -119,6 +139,7 @@ describe('POST /api/v1/ingest/sleep', () => {
     ['raw: Nested deeper than 32 levels', withRaw(deep(40))],
     ['raw: Nested deeper than 32 levels', withRaw(deep(100_000))],
     ['raw.__proto__: Not allowed', withRaw('{"__proto__":{"x":1}}')],
+    [`raw${'.abc'.repeat(49)}.…: Not allowed`, manyLevels],
     ['raw.constructor: Not allowed', withRaw('{"constructor":{"prototype":{"x":1}}}')],
     ['body: Expected object, received array', '[]'],
     ['body: Required', ''],

@@ -12,6 +12,7 @@ import { Proxy } from '../harness/proxy.js';
 const KEY = 'an-ingest-key-for-tests';
 const RAW = 'athlete-ally.sleep.raw-received';
 const STORED = 'athlete-ally.sleep.normalized-stored';
+const REMOVED = 'athlete-ally.sleep.removed';
 const DURABLE = 'normalize-sleep-durable';
 
 describe('sleep, from a request to a night', () => {
@@ -146,6 +147,13 @@ describe('sleep, from a request to a night', () => {
             "select 1 from sleep_session where user_id = 'leaver' union all select 1 from sleep_data where user_id = 'leaver'",
           )
         ).length === 0,
+    );
+    const removed = { record: { userId: 'leaver', date: '2025-10-01' } };
+    await eventually(
+      'the world has heard of it',
+      async () =>
+        (await events(REMOVED)).some((event) => JSON.stringify(event.json()) === JSON.stringify(removed)),
+      20_000,
     );
   });
 

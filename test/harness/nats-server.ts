@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { connect } from '@nats-io/transport-node';
 import { eventually } from './eventually.js';
+import { freePort } from './free-port.js';
 
 const FOLDERS = [
   ...(process.env.PATH ?? '').split(delimiter),
@@ -58,6 +58,12 @@ export class NatsServer {
     this.child = undefined;
   }
 
+  /** What it had is gone, as with a disk; `start` brings up an empty one. */
+  async lose(): Promise<void> {
+    await this.kill();
+    rmSync(join(this.folder, 'data'), { recursive: true, force: true });
+  }
+
   async stop(): Promise<void> {
     await this.kill();
     rmSync(this.folder, { recursive: true, force: true });
@@ -68,13 +74,4 @@ function program(): string {
   const found = FOLDERS.map((folder) => join(folder, 'nats-server')).find((file) => existsSync(file));
   if (!found) throw new Error('There is no nats-server in the usual folders');
   return found;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { testEnvironment, tokenFor, type TestEnvironment } from './environment.js';
+import { freePort } from './free-port.js';
 import { ProductProcess } from './process.js';
 import { required } from './servers.js';
 import { SimulatorProcess } from './simulator.js';
@@ -244,15 +243,6 @@ export interface StravaStats {
   readonly duplicate_requests: number;
   readonly windows: ReadonlyArray<{ readonly id: number; readonly used: Record<string, number> }>;
   readonly days: ReadonlyArray<{ readonly id: number; readonly used: Record<string, number> }>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 export interface ReceiptBody {

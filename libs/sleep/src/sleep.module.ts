@@ -10,6 +10,7 @@ import { Nights } from './nights/nights.js';
 import { Normalising } from './normalise/normalising.js';
 import { SleepStore } from './normalise/sleep-store.js';
 import { sleepRecords } from './records/sleep-records.js';
+import { Untold } from './records/untold.js';
 
 /** What clients ask for: to take a night, to show them, to hand them out and to forget them. */
 @Module({
@@ -21,6 +22,6 @@ export class SleepModule {}
 /** The work itself. */
 @Module({
   imports: [OuraModule, WhoopModule],
-  providers: [Normalising, SleepStore, Erasures, RecordFetcher, Fetching],
+  providers: [Normalising, SleepStore, Erasures, Untold, RecordFetcher, Fetching],
 })
 export class SleepWorkModule {}

@@ -1,9 +1,12 @@
 import { InvalidInput } from '../errors/app-error.js';
 
+// Whoever nests ten thousand levels deep is not told the way through all of them.
+const LONGEST_PATH = 200;
+
 /** Of a body that could not be parsed: where the key stands that would reach an object's prototype, if that is why. */
 export function refusalOf(error: Error, body: string): Error {
   const path = forbiddenPath(parsed(body));
-  return path ? new InvalidInput([`${path}: Not allowed`]) : error;
+  return path ? new InvalidInput([`${shortened(path)}: Not allowed`]) : error;
 }
 
 function forbiddenPath(value: unknown): string | undefined {
@@ -30,4 +33,8 @@ function parsed(body: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function shortened(path: string): string {
+  return path.length <= LONGEST_PATH ? path : `${path.slice(0, LONGEST_PATH)}…`;
 }

@@ -33,14 +33,18 @@ const PAUSE_AFTER_FAILURE_MS = 500;
 const SILENCE_MS = 15_000;
 const LOOK_MS = 1_000;
 const SERVER_ACK_WAIT_MS = 30_000;
+// A batch is all in memory, in several forms at a time. Of small messages it is the number that counts.
+const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
  * Pulls from a durable consumer until stopped, through restarts of the server and loss of the consumer. What has arrived
- * while a batch is handled is the next batch: few under little load, so none waits; many under much.
+ * while a batch is handled is the next batch: few under little load, so none waits; many under much. No more is asked for while a batch
+ * waits: all that the server believes to be with us is in `waiting` or `inHand`, where it can be asked for time.
  */
 export class BatchConsumer<T> {
   private readonly stopping = new AbortController();
   private readonly waiting: JsMsg[] = [];
+  private waitingBytes = 0;
   private readonly inHand = new Set<JsMsg>();
   private readonly arrivals = new Signal();
   private readonly room = new Signal();
@@ -60,13 +64,13 @@ export class BatchConsumer<T> {
   /** What has arrived is finished; nothing new is pulled. */
   async stop(): Promise<void> {
     this.stopping.abort();
+    this.room.end();
     await this.running;
   }
 
   /** For the readiness probe. */
   assertAlive(): void {
-    if (this.silentMs > this.longestSilenceMs)
-      throw new Error(`no sign of the stream for ${Math.round(this.silentMs / 1_000)} s`);
+    if (this.isDeaf) throw new Error(`no sign of the stream for ${Math.round(this.silentMs / 1_000)} s`);
   }
 
   private async run(): Promise<void> {
@@ -89,9 +93,10 @@ export class BatchConsumer<T> {
   }
 
   private async pullUntilStopped(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
+    while (!this.isStopping) {
       try {
-        await this.pull(await this.bind());
+        const consumer = await this.bind();
+        while (!this.isStopping) await this.pull(consumer);
       } catch (err) {
         this.logger.warn(
           { err, durable: this.consumption.consumer.durable_name },
@@ -102,34 +107,37 @@ export class BatchConsumer<T> {
     }
   }
 
+  /** One batch, or what there is of it until the pull expires. */
   private async pull(consumer: Consumer): Promise<void> {
+    while (this.isFull && !this.isStopping) await this.room.wait();
+    if (this.isStopping) return;
     const { batchSize, expiresMs } = this.consumption;
-    const pulled = await consumer.consume({
-      max_messages: batchSize,
-      expires: expiresMs,
-      abort_on_missing_resource: true,
-    });
-    this.lastSignAtMs = performance.now();
+    const pulled = await consumer.fetch({ max_messages: batchSize, expires: expiresMs });
     const close = () => void pulled.close();
     this.stopping.signal.addEventListener('abort', close, { once: true });
     const watch = setInterval(() => {
-      if (this.silentMs > this.longestSilenceMs) close();
+      if (this.isDeaf) close();
     }, LOOK_MS);
+    this.lastSignAtMs = performance.now();
     void this.noteSigns(pulled);
     try {
-      for await (const message of pulled) await this.take(message);
+      for await (const message of pulled) this.take(message);
+      if (this.isDeaf) throw new Error('no sign of the stream');
     } finally {
       clearInterval(watch);
       this.stopping.signal.removeEventListener('abort', close);
     }
   }
 
-  private take(message: JsMsg): Promise<void> | void {
+  private get isFull(): boolean {
+    return this.waiting.length >= this.consumption.batchSize || this.waitingBytes >= MOST_BYTES;
+  }
+
+  private take(message: JsMsg): void {
     this.lastSignAtMs = performance.now();
     this.waiting.push(message);
+    this.waitingBytes += message.data.length;
     this.arrivals.give();
-    // The client pulls more as we take; without this it would take all that the stream has.
-    if (this.waiting.length > this.consumption.batchSize) return this.room.wait();
   }
 
   private async noteSigns(pulled: ConsumerMessages): Promise<void> {
@@ -139,12 +147,25 @@ export class BatchConsumer<T> {
 
   private async handleArrivals(): Promise<void> {
     for (;;) {
-      const messages = this.waiting.splice(0, this.consumption.batchSize);
-      this.room.give();
+      const messages = this.nextBatch();
       if (messages.length > 0) await this.handle(messages);
       else if (this.arrivals.isEnded) return;
       else await this.arrivals.wait();
     }
+  }
+
+  private nextBatch(): JsMsg[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { data } of this.waiting) {
+      if (count >= this.consumption.batchSize || (count > 0 && bytes + data.length > MOST_BYTES)) break;
+      bytes += data.length;
+      count += 1;
+    }
+    this.waitingBytes -= bytes;
+    const batch = this.waiting.splice(0, count);
+    this.room.give();
+    return batch;
   }
 
   /** A handler that throws leaves its batch to be delivered again; the pull itself is fine. */
@@ -168,12 +189,17 @@ export class BatchConsumer<T> {
     return jetstream(this.connection).consumers.get(stream, consumer.durable_name);
   }
 
+  /** Whoever has enough and asks for nothing hears nothing, which is no sign of trouble. */
+  private get isDeaf(): boolean {
+    return !this.isFull && this.silentMs > this.consumption.expiresMs + SILENCE_MS;
+  }
+
   private get silentMs(): number {
     return performance.now() - this.lastSignAtMs;
   }
 
-  private get longestSilenceMs(): number {
-    return this.consumption.expiresMs + SILENCE_MS;
+  private get isStopping(): boolean {
+    return this.stopping.signal.aborted;
   }
 }
 

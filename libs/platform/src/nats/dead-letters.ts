@@ -73,7 +73,8 @@ export class DeadLetters {
     all.set(HEADERS.attempts, String(attempts));
     all.set(HEADERS.subject, dead.subject);
     all.set(HEADERS.receivedAt, receivedAt(dead.headers, dead.receivedAt).toISOString());
-    const msgID = `${dead.stream}-${dead.durable}-${dead.seq}`;
+    // The time tells apart messages of streams that were made anew.
+    const msgID = `${dead.stream}-${dead.durable}-${dead.seq}-${dead.receivedAt.getTime()}`;
     await this.asking(() => this.js.publish(`${prefix}.${reason}`, dead.bytes, { msgID, headers: all }));
   }
 
@@ -107,12 +108,12 @@ export class DeadLetters {
     // The same for a replay that is asked for twice; the time tells apart streams that were made anew.
     const msgID = `dlq-replay-${seq}-${message.timestamp}`;
     await this.asking(() => this.js.publish(subject, message.data, { msgID, headers: all }));
-    await this.discard(seq);
+    await this.remove(seq);
   }
 
   async discard(seq: number): Promise<void> {
     await this.get(seq);
-    await this.asking(async () => (await this.manager()).streams.deleteMessage(DLQ_STREAM, seq));
+    await this.remove(seq);
   }
 
   /** How many there are, by reason; undefined while nobody can say. */
@@ -126,6 +127,15 @@ export class DeadLetters {
       return counts;
     } catch {
       return undefined;
+    }
+  }
+
+  /** Somebody else may have been quicker. */
+  private async remove(seq: number): Promise<void> {
+    try {
+      await this.asking(async () => (await this.manager()).streams.deleteMessage(DLQ_STREAM, seq));
+    } catch (error) {
+      if (await this.stored({ seq })) throw error;
     }
   }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AckPolicy, jetstream, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
@@ -17,6 +18,8 @@ import { MessageMalformed, type Subject } from './subject.js';
 const logger = createLogger({ level: 'silent', process: 'test' });
 const word = z.object({ word: z.string().min(1) });
 type Word = z.infer<typeof word>;
+
+const ACK_WAIT_MS = 3_000;
 
 describe('events over JetStream', () => {
   let connection: NatsConnection;
@@ -40,7 +43,7 @@ describe('events over JetStream', () => {
       through,
       {
         stream,
-        consumer: { durable_name: 'collector', ack_policy: AckPolicy.Explicit, ack_wait: nanos(2_000) },
+        consumer: { durable_name: 'collector', ack_policy: AckPolicy.Explicit, ack_wait: nanos(ACK_WAIT_MS) },
         subject,
         batchSize: 50,
         expiresMs: 1_000,
@@ -132,6 +135,46 @@ describe('events over JetStream', () => {
     await consumer.stop();
   });
 
+  it('asks for time for all that it has taken, however long a batch takes, and stops taking', async () => {
+    const { stream, subject } = await setUp();
+    const js = jetstream(connection);
+    for (let n = 0; n < 200; n += 1) await js.publish(subject.name, `{"word":"${n}"}`);
+    const { consumer: quick, seen } = collector(stream, subject);
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let held = 0;
+    const slow = new BatchConsumer<Word>(
+      connection,
+      {
+        stream,
+        consumer: { durable_name: 'collector', ack_policy: AckPolicy.Explicit, ack_wait: nanos(ACK_WAIT_MS) },
+        subject,
+        batchSize: 50,
+        expiresMs: 1_000,
+        handle: async (batch) => {
+          held += batch.length;
+          await released;
+          await Promise.all(batch.map(({ message }) => message.ackAck()));
+        },
+      },
+      logger,
+    );
+    const info = () => manager.consumers.info(stream, 'collector');
+    slow.start();
+    await eventually('it is at work', () => held > 0);
+    // In hand, and waiting.
+    const taken = await settledAt(async () => (await info()).num_ack_pending);
+    expect(taken).toBeLessThanOrEqual(150);
+    quick.start();
+    await eventually('the others are done', async () => (await info()).num_pending === 0);
+    await pause(1.5 * ACK_WAIT_MS);
+    expect(seen).toHaveLength(200 - taken);
+    expect(await info()).toMatchObject({ num_ack_pending: taken, num_redelivered: 0 });
+    release();
+    await eventually('all is done', async () => (await info()).num_ack_pending === 0);
+    await Promise.all([slow.stop(), quick.stop()]);
+  });
+
   it('fails a publish in time while the link is cut, and both sides go on when it heals', async () => {
     const { stream, subject } = await setUp();
     const proxy = await Proxy.before(required('NATS_URL'));
@@ -155,3 +198,13 @@ describe('events over JetStream', () => {
     await proxy.close();
   });
 });
+
+/** What a number has become once it does not change any more. */
+async function settledAt(ask: () => Promise<number>): Promise<number> {
+  for (let before = await ask(); ;) {
+    await pause(500);
+    const now = await ask();
+    if (now === before) return now;
+    before = now;
+  }
+}

@@ -11,8 +11,15 @@ const DEEPEST_RAW = 32;
 // Control characters, and halves of a character: Postgres keeps no NUL, and a half would come back as another.
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
-const typed = (expected: string) => (issue: { readonly input?: unknown }) =>
-  issue.input === undefined ? 'Required' : `Expected ${expected}, received ${typeOf(issue.input)}`;
+const typed =
+  (expected: string) =>
+  ({ input }: { readonly input?: unknown }) => {
+    if (input === undefined) return 'Required';
+    // 1e400 is a number in JSON and none for us.
+    return input === Infinity || input === -Infinity
+      ? 'Number must be finite'
+      : `Expected ${expected}, received ${typeOf(input)}`;
+  };
 
 export const name = z
   .string({ error: typed('string') })

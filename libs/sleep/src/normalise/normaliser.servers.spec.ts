@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { NotFound } from '#platform';
 import { Proxy } from '../../../../test/harness/proxy.js';
 import { eventually } from '../../../../test/harness/eventually.js';
 import { SleepWorld } from '../../../../test/harness/sleep-world.js';
@@ -85,6 +86,18 @@ describe('the sleep pipeline', () => {
     ).toEqual([at(9), at(11)]);
   });
 
+  it('stores the newer word also where it comes under the same event id', async () => {
+    await world.startWorker();
+    for (const [minutes, capturedAt] of [
+      [420, '2025-10-02T08:00:00Z'],
+      [390, '2025-10-02T12:00:00Z'],
+    ] as const) {
+      await world.publish({ ...night, durationMinutes: minutes, capturedAt }, 'same', crypto.randomUUID());
+      await world.settled();
+    }
+    expect(await nights()).toEqual([expect.objectContaining({ duration_minutes: 390 })]);
+  });
+
   it('keeps what JSON allows and Postgres refuses', async () => {
     await world.startWorker();
     await world.publish({ ...night, raw: { note: 'a\u0000b\ud800"\\{}', big: 1e300 } });
@@ -125,6 +138,29 @@ describe('the sleep pipeline', () => {
       expect.objectContaining({ reason: 'schema-invalid', error: 'not JSON', payload: 'not json' }),
     ]);
     expect(await nights()).toEqual([]);
+  });
+
+  it('does not take a message of a stream that was made anew for one of before', async () => {
+    for (const [index, text] of ['one', 'two'].entries()) {
+      const { config } = await world.manager.streams.info('AA_CORE_HOT');
+      await world.manager.streams.delete('AA_CORE_HOT');
+      await world.manager.streams.add(config);
+      await world.publishText(text);
+      await world.startWorker();
+      await eventually('a dead letter', async () => (await letters()).length === index + 1);
+      await world.stopWorkers();
+    }
+    expect((await letters()).map(({ payload }) => payload)).toEqual(['one', 'two']);
+  });
+
+  it('handles a dead letter once where two operators do so at the same time', async () => {
+    await world.startWorker();
+    await world.publishText('one');
+    const { seq } = await eventually('a dead letter', async () => (await letters())[0]);
+    const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => world.letters.discard(seq)));
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(NotFound);
+    expect(await letters()).toEqual([]);
   });
 
   it('sets a poisoned message aside and stores the 999 around it', async () => {

@@ -8,33 +8,34 @@ import {
   type Logger,
   MessageMalformed,
 } from '#platform';
-import { sleepNormalizedStored } from '../contract/sleep-normalized-stored.js';
 import { type SleepRawReceived } from '../contract/sleep-raw-received.js';
-import { sleepRemoved } from '../contract/sleep-removed.js';
-import { type Announcement, announcementsOf, asItIs } from './announcements.js';
+import { announcementsOf } from './announcements.js';
 import { isRetryable } from './failure.js';
 import { facts, type Item, itemOf } from './item.js';
 import { newestOfEach } from './newest.js';
 import { countMessages, NORMALISE_DURABLE } from './normalise-metrics.js';
 import { type SleepStore } from './sleep-store.js';
+import { Telling } from './telling.js';
 
 export const DLQ_PREFIX = 'dlq.normalize.sleep.raw-received';
 export const MOST_DELIVERIES = 5;
 
 const RETRY_MS = 5_000;
-// A night that changes hands this often while it is told is told by whoever changes it next.
-const MOST_CORRECTIONS = 10;
 
 type Reason = 'schema-invalid' | 'non-retryable' | 'max-deliver';
 
 /** Makes nights of what came in: stores them, tells of them, and only then lets the messages go. */
 export class Normaliser {
+  private readonly telling: Telling;
+
   constructor(
     private readonly store: Pick<SleepStore, 'save' | 'overtaken'>,
-    private readonly bus: EventBus,
+    bus: EventBus,
     private readonly letters: DeadLetters,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.telling = new Telling(store, bus);
+  }
 
   async handle(batch: ReadonlyArray<Delivery<SleepRawReceived>>): Promise<void> {
     const items: Item[] = [];
@@ -69,26 +70,7 @@ export class Normaliser {
       items.filter(({ message }) => message.redelivered).map(({ session }) => session.eventId),
     );
     const traces = new Map(items.map(({ session, trace }) => [session.eventId, trace.headers]));
-    let announcements = announcementsOf(saved, sessions, redelivered);
-    for (let round = 0; announcements.length > 0 && round < MOST_CORRECTIONS; round += 1) {
-      await Promise.all(announcements.map((one) => this.tell(one, traces.get(one.because))));
-      announcements = await this.corrections(announcements);
-    }
-  }
-
-  /** Another worker may have stored and told something newer between our storing and our telling: it has to be the last word. */
-  private async corrections(announcements: readonly Announcement[]): Promise<Announcement[]> {
-    const because = new Map(
-      announcements.map(({ told, because }) => [`${told.user_id}\n${told.date}`, because]),
-    );
-    const overtaken = await this.store.overtaken(announcements.map(({ told }) => told));
-    return overtaken.map((night) => asItIs(night, because.get(`${night.user_id}\n${night.date}`) ?? ''));
-  }
-
-  private async tell(announcement: Announcement, trace?: Readonly<Record<string, string>>): Promise<void> {
-    if (announcement.kind === 'stored')
-      await this.bus.publish(sleepNormalizedStored, announcement.content, announcement.id, trace);
-    else await this.bus.publish(sleepRemoved, announcement.content, announcement.id, trace);
+    await this.telling.tell(announcementsOf(saved, sessions, redelivered), traces);
   }
 
   private async fail(items: readonly Item[], error: unknown): Promise<void> {

@@ -41,7 +41,7 @@ abstract class SessionRecords {
     }
   }
 
-  /** The nights that rest on them go with them, or rest on what is left. */
+  /** The nights that rest on them go with them, or rest on what is left; `Untold` tells of it. */
   async deleteSome(sql: Sql, athleteId: string): Promise<number> {
     const userId = await subjectOf(sql, athleteId);
     if (userId === null) return 0;

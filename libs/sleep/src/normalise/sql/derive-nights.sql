@@ -29,7 +29,10 @@ with touched as (
     vendor = excluded.vendor,
     captured_at = excluded.captured_at,
     event_id = excluded.event_id
-  where kept.event_id <> excluded.event_id
+  -- All of it: the same event id may come again with other content, hours later.
+  where (kept.event_id, kept.duration_minutes, kept.quality_score, kept.vendor, kept.captured_at)
+    is distinct from
+    (excluded.event_id, excluded.duration_minutes, excluded.quality_score, excluded.vendor, excluded.captured_at)
   returning user_id, date
 ), removed as (
   delete from sleep_data

@@ -1,0 +1,171 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { type NatsConnection } from '@nats-io/transport-node';
+import pg from 'pg';
+import { eventually } from '../harness/eventually.js';
+import { testEnvironment, type TestEnvironment } from '../harness/environment.js';
+import { NatsServer } from '../harness/nats-server.js';
+import { PostgresServer } from '../harness/postgres-server.js';
+import { ProductProcess } from '../harness/process.js';
+import { connectNats } from '../../libs/platform/src/nats/connect.js';
+
+const KEY = 'an-ingest-key-for-tests';
+const STORED = 'athlete-ally.sleep.normalized-stored';
+const OUTAGE_MS = 1_000;
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly tookMs: number;
+  readonly eventId: string | undefined;
+}
+
+describe('sleep while a server is restarted', () => {
+  let nats: NatsServer;
+  let postgres: PostgresServer;
+  let environment: TestEnvironment;
+  let api: ProductProcess;
+  let worker: ProductProcess;
+  let connection: NatsConnection;
+  let manager: JetStreamManager;
+  beforeAll(async () => {
+    [nats, postgres] = await Promise.all([NatsServer.start(), PostgresServer.start()]);
+    environment = await testEnvironment(
+      { NATS_URL: nats.url, INGEST_API_KEYS: KEY },
+      { url: postgres.url, drop: () => Promise.resolve() },
+    );
+    [api, worker] = await Promise.all([
+      ProductProcess.start('api', environment.env),
+      ProductProcess.start('worker', environment.env),
+    ]);
+    connection = await connectNats(nats.url, 'test');
+    manager = await jetstreamManager(connection);
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all([api, worker].map((process) => process.stop()));
+    await connection.close();
+    await Promise.all([nats.stop(), postgres.stop()]);
+    await environment.release();
+  });
+
+  it('Postgres, for a second: all is accepted, stored and told once, and nothing is a dead letter', async () => {
+    const flow = new Flow(api.url, 'postgres');
+    await flow.has(50);
+    await postgres.kill();
+    const downAt = flow.answers.length;
+    await pause(OUTAGE_MS);
+    await flow.has(downAt + 50);
+    await postgres.start();
+    await flow.has(flow.answers.length + 50);
+    const answers = await flow.end();
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    await expectEachOnce(answers);
+  }, 90_000);
+
+  it('NATS, killed: what was accepted is stored and told once, the rest was refused in time', async () => {
+    const flow = new Flow(api.url, 'nats');
+    await flow.has(50);
+    await nats.kill();
+    await eventually('a refusal', () => flow.answers.some(({ status }) => status === 500));
+    await pause(OUTAGE_MS);
+    await nats.start();
+    const backAt = flow.answers.length;
+    await eventually('it is accepted again', () =>
+      flow.answers.slice(backAt).some(({ status }) => status === 200),
+    );
+    const answers = await flow.end();
+    const refused = answers.filter(({ status }) => status !== 200);
+    for (const { status, retryAfter, tookMs } of refused) {
+      expect(status).toBe(500);
+      expect(Number(retryAfter)).toBeGreaterThan(0);
+      expect(tookMs).toBeLessThan(2_000);
+    }
+    await expectEachOnce(answers);
+  }, 90_000);
+
+  it('NATS, empty: the streams are made anew without anybody asking, and the worker goes on', async () => {
+    await nats.lose();
+    await nats.start();
+    const flow = new Flow(api.url, 'empty');
+    await eventually('it is accepted again', () => flow.answers.some(({ status }) => status === 200), 30_000);
+    await flow.has(flow.answers.length + 50);
+    await expectEachOnce(await flow.end());
+  }, 90_000);
+
+  /** Event by event. */
+  async function expectEachOnce(answers: readonly Answer[]): Promise<void> {
+    const accepted = answers.flatMap(({ eventId }) => eventId ?? []);
+    await eventually(
+      'all of them told',
+      async () => {
+        const told = new Set(await toldEvents());
+        return accepted.every((eventId) => told.has(eventId));
+      },
+      60_000,
+    );
+    const told = await toldEvents();
+    expect(new Set(told).size).toBe(told.length);
+    const client = new pg.Client({ connectionString: postgres.url });
+    await client.connect();
+    const { rows } = await client.query<{ event_id: string }>('select event_id from sleep_data');
+    await client.end();
+    const stored = new Set(rows.map(({ event_id }) => event_id));
+    expect(accepted.filter((eventId) => !stored.has(eventId))).toEqual([]);
+    expect((await manager.streams.info('AA_DLQ')).state.messages).toBe(0);
+  }
+
+  async function toldEvents(): Promise<string[]> {
+    const ids: string[] = [];
+    for (let seq = 1; ;) {
+      const next = { seq, next_by_subj: STORED };
+      const message = await manager.streams.getMessage('AA_CORE_HOT', next).catch(() => null);
+      if (!message) return ids;
+      ids.push(message.header.get('Nats-Msg-Id').replace(`${STORED}:`, ''));
+      seq = message.seq + 1;
+    }
+  }
+});
+
+/** Requests one after the other, a night each, until it is ended. */
+class Flow {
+  readonly answers: Answer[] = [];
+  private isEnding = false;
+  private readonly running: Promise<void>;
+
+  constructor(
+    private readonly url: string,
+    private readonly user: string,
+  ) {
+    this.running = this.run();
+  }
+
+  has(count: number): Promise<boolean> {
+    return eventually(`${count} answers`, () => this.answers.length >= count, 30_000);
+  }
+
+  async end(): Promise<readonly Answer[]> {
+    this.isEnding = true;
+    await this.running;
+    return this.answers;
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isEnding) {
+      this.answers.push(await this.send(`${this.user}-${this.answers.length}`));
+      await pause(5);
+    }
+  }
+
+  private async send(userId: string): Promise<Answer> {
+    const startedAt = performance.now();
+    const answer = await fetch(`${this.url}/api/v1/ingest/sleep`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': KEY },
+      body: JSON.stringify({ userId, date: '2025-10-02', durationMinutes: 420 }),
+    });
+    const { eventId } = (await answer.json()) as { eventId?: string };
+    const tookMs = performance.now() - startedAt;
+    return { status: answer.status, retryAfter: answer.headers.get('retry-after'), tookMs, eventId };
+  }
+}
