@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
+import { verificationTokenOf } from '#oura';
 import { eventually } from '../harness/eventually.js';
 import { NatsServer } from '../harness/nats-server.js';
 import { CLIENT } from '../harness/simulator.js';
@@ -126,6 +127,14 @@ describe('sleep from Oura and WHOOP themselves', () => {
     expect(rows.every(({ endpoint, status }) => endpoint === 'sleep' && status === 200)).toBe(true);
   }, 60_000);
 
+  it('answers Oura, in JSON, whether a subscription is wanted', async () => {
+    const ask = (token: string) =>
+      request(world.api.url).get('/webhooks/oura').query({ verification_token: token, challenge: 'c-1' });
+    const { body } = await ask(verificationTokenOf(CLIENT.secret)).expect(200).expect('content-type', /json/);
+    expect(body).toEqual({ challenge: 'c-1' });
+    await ask('guessed').expect(401);
+  });
+
   describe('a delivery that is not what it says', () => {
     const body = JSON.stringify({
       user_id: 1,
@@ -161,6 +170,13 @@ describe('sleep from Oura and WHOOP themselves', () => {
       const now = String(Date.now());
       await deliver(now, sign(now)).expect(200);
       await deliver(now, sign(now)).expect(200);
+      const other = body.replace('sleep.', 'workout.');
+      await deliver(now, sign(now, other), other).expect(200);
+      const { text } = await request(world.api.url).get('/metrics').expect(200);
+      for (const result of ['received', 'duplicate', 'ignored'])
+        expect(text).toMatch(
+          new RegExp(`^webhook_events_total{vendor="whoop",result="${result}"} [1-9]`, 'm'),
+        );
       const answer = await deliver(now, sign(now, '{"user_id":1}'), '{"user_id":1}').expect(400);
       expect((answer.body as { details: string[] }).details.join()).toContain('trace_id');
     });

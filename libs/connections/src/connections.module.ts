@@ -1,6 +1,7 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { type Config, CONFIG, Database, type Logger, LOGGER, TIME_SCALE, type TimeScale } from '#platform';
+import { OURA_BUDGET, RateLimitModule, type VendorBudget, WHOOP_BUDGET } from '#rate-limit';
 import { OutboundCaller } from '#reliability';
 import { Athletes } from './athletes.js';
 import { Connecting } from './connect/connecting.js';
@@ -13,19 +14,20 @@ import { Revocations } from './revocation/revocations.js';
 
 const PARTS = Symbol('parts of the connections');
 
-// Token and revoke calls charge no budget. Real time, as a network takes it.
+// Real time, as a network takes it.
 const BOUNDS = { attemptMs: 5_000, totalMs: 8_000 };
 
 /** For every module of an app. */
 @Global()
 @Module({
+  imports: [RateLimitModule],
   providers: [
     Athletes,
     ConnectionRecords,
     { provide: VENDOR_HTTP, inject: [CONFIG, LOGGER], useFactory: vendorHttp },
     {
       provide: PARTS,
-      inject: [CONFIG, Database, VENDOR_HTTP, TIME_SCALE, LOGGER, ModuleRef],
+      inject: [CONFIG, Database, VENDOR_HTTP, OURA_BUDGET, WHOOP_BUDGET, TIME_SCALE, LOGGER, ModuleRef],
       useFactory: parts,
     },
     part(Connections, ({ connections }) => connections),
@@ -51,6 +53,8 @@ function parts(
   config: Config,
   database: Database,
   http: Http,
+  oura: VendorBudget,
+  whoop: VendorBudget,
   timeScale: TimeScale,
   logger: Logger,
   modules: ModuleRef,
@@ -62,7 +66,15 @@ function parts(
       return [];
     }
   };
-  return createConnections({ config, database, http, timeScale, logger, listeners });
+  return createConnections({
+    config,
+    database,
+    http,
+    budgets: { oura, whoop },
+    timeScale,
+    logger,
+    listeners,
+  });
 }
 
 function part<T>(provide: abstract new (...args: never[]) => T, pick: (all: ConnectionsParts) => T) {

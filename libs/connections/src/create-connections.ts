@@ -6,7 +6,7 @@ import { Vault } from './crypto/vault.js';
 import { Announcements, type ConnectionListener } from './listeners.js';
 import { type Http } from './oauth/http.js';
 import { Providers } from './oauth/providers.js';
-import { TokenEndpoint } from './oauth/token-endpoint.js';
+import { type Budgets, TokenEndpoint } from './oauth/token-endpoint.js';
 import { Renewal, type RenewalTimes, renewalTimes } from './refresh/renewal.js';
 import { Revocations } from './revocation/revocations.js';
 
@@ -14,6 +14,7 @@ export interface ConnectionsSurroundings {
   readonly config: Pick<Config, 'encryptionKeys' | 'http' | 'strava' | 'oura' | 'whoop'>;
   readonly database: Database;
   readonly http: Http;
+  readonly budgets?: Budgets;
   readonly timeScale: TimeScale;
   readonly logger: Logger;
   readonly listeners?: () => readonly ConnectionListener[];
@@ -28,10 +29,10 @@ export interface ConnectionsParts {
 
 /** Who needs whom in this lib. */
 export function createConnections(surroundings: ConnectionsSurroundings): ConnectionsParts {
-  const { config, database, http, timeScale, logger, listeners = () => [], times } = surroundings;
+  const { config, database, http, budgets, timeScale, logger, listeners = () => [], times } = surroundings;
   const vault = new Vault(config.encryptionKeys);
   const providers = new Providers(config);
-  const endpoint = new TokenEndpoint(http);
+  const endpoint = new TokenEndpoint(http, budgets);
   const store = new ConnectionStore(database, vault);
   const announcements = new Announcements(listeners, logger);
   const revocations = new Revocations(database, vault, providers, endpoint, timeScale, logger);

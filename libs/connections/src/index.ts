@@ -1,4 +1,5 @@
-export { AthleteCalls, CallLater, CallRefused } from './calls/athlete-calls.js';
+export { type Asker, AthleteCalls, BudgetSpent, CallLater, CallRefused } from './calls/athlete-calls.js';
+export { BudgetMeter, type CallBudget, type RateWord, retryAfterOf } from './calls/budget-meter.js';
 export { Athlete } from './athlete.entity.js';
 export { Athletes } from './athletes.js';
 export { type ConnectEnd, type ConnectOutcome } from './connect/connect-outcome.js';
@@ -21,3 +22,4 @@ export { CONNECTION_LISTENERS, type ConnectionListener } from './listeners.js';
 export { isProvider, type Provider, PROVIDERS } from './oauth/provider.js';
 export { Revocation } from './revocation/revocation.entity.js';
 export { Revocations } from './revocation/revocations.js';
+export { webhookEvents } from './webhook-metrics.js';

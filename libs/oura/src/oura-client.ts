@@ -1,8 +1,15 @@
-import { z } from 'zod';
-import { type AthleteCalls } from '#connections';
-import { type OuraDailySleep, type OuraSleep, toOuraDailySleep, toOuraSleep } from './sleep-document.js';
+import { type Asker, type AthleteCalls } from '#connections';
+import {
+  type OuraDailySleep,
+  type OuraSleep,
+  readableDailySleep,
+  toOuraDailySleep,
+  toOuraSleep,
+} from './sleep-document.js';
 
-const Page = z.object({ data: z.array(z.unknown()) });
+type Kind = 'sleep' | 'daily_sleep';
+
+const DAY_MS = 86_400_000;
 
 /** What Oura knows of a person's sleep. */
 export class OuraClient {
@@ -12,35 +19,53 @@ export class OuraClient {
   ) {}
 
   /** With the score of its day; undefined where it is gone. */
-  async sleep(athleteId: string, id: string): Promise<OuraSleep | undefined> {
-    const document = await this.get(athleteId, 'sleep', `/sleep/${encodeURIComponent(id)}`);
+  async sleep(asker: Asker, id: string): Promise<OuraSleep | undefined> {
+    const document = await this.get(asker, 'sleep', id);
     if (document === undefined) return undefined;
     const { date } = toOuraSleep(document);
-    return toOuraSleep(document, await this.dailyOf(athleteId, date));
+    return toOuraSleep(document, (await this.scoresOf(asker, date, date)).get(date));
   }
 
   /** Those of the day that this score is of; none where the score is gone. */
-  async sleepsScoredBy(athleteId: string, dailyId: string): Promise<OuraSleep[]> {
-    const document = await this.get(athleteId, 'daily_sleep', `/daily_sleep/${encodeURIComponent(dailyId)}`);
+  async sleepsScoredBy(asker: Asker, dailyId: string): Promise<OuraSleep[]> {
+    const document = await this.get(asker, 'daily_sleep', dailyId);
     if (document === undefined) return [];
     const daily = toOuraDailySleep(document);
-    return (await this.ofDay(athleteId, 'sleep', daily.day)).map((sleep) => toOuraSleep(sleep, daily));
+    const sleeps = await this.ofDays(asker, 'sleep', daily.day, daily.day);
+    return sleeps.map((sleep) => toOuraSleep(sleep, daily));
   }
 
-  private async dailyOf(athleteId: string, day: string): Promise<OuraDailySleep | undefined> {
-    const found = await this.ofDay(athleteId, 'daily_sleep', day);
-    return found.map(toOuraDailySleep).find((daily) => daily.day === day);
+  /** The documents of these days, both included, each to be read for itself: one odd document must not hide the others. */
+  async sleepsOf(asker: Asker, from: string, to: string): Promise<Array<() => OuraSleep>> {
+    const scores = await this.scoresOf(asker, from, to);
+    const sleeps = await this.ofDays(asker, 'sleep', from, to);
+    return sleeps.map((sleep) => () => toOuraSleep(sleep, scores.get(dayOf(sleep))));
+  }
+
+  private async scoresOf(asker: Asker, from: string, to: string): Promise<Map<string, OuraDailySleep>> {
+    const documents = await this.ofDays(asker, 'daily_sleep', from, to);
+    const days = documents.map(readableDailySleep).filter((daily) => daily !== undefined);
+    return new Map(days.map((daily) => [daily.day, daily]));
   }
 
   /** Whether the last day belongs to a range differs between their documents: one more is asked for. */
-  private async ofDay(athleteId: string, kind: 'sleep' | 'daily_sleep', day: string): Promise<unknown[]> {
-    const dayAfter = new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
-    const page = await this.get(athleteId, kind, `/${kind}?start_date=${day}&end_date=${dayAfter}`);
-    if (page === undefined) return [];
-    return Page.parse(page).data.filter((document) => (document as { day?: unknown } | null)?.day === day);
+  private async ofDays(asker: Asker, kind: Kind, from: string, to: string): Promise<unknown[]> {
+    const dayAfter = new Date(Date.parse(to) + DAY_MS).toISOString().slice(0, 10);
+    const url = `${this.url(kind)}?start_date=${from}&end_date=${dayAfter}`;
+    const all = await this.calls.list(asker, kind, { url, items: 'data', token: 'next_token' });
+    return all.filter((document) => dayOf(document) >= from && dayOf(document) <= to);
   }
 
-  private get(athleteId: string, endpoint: string, path: string): Promise<unknown> {
-    return this.calls.get(athleteId, endpoint, `${this.apiUrl}/v2/usercollection${path}`);
+  private get(asker: Asker, kind: Kind, id: string): Promise<unknown> {
+    return this.calls.get(asker, kind, `${this.url(kind)}/${encodeURIComponent(id)}`);
   }
+
+  private url(kind: Kind): string {
+    return `${this.apiUrl}/v2/usercollection/${kind}`;
+  }
+}
+
+function dayOf(document: unknown): string {
+  const day = (document as { day?: unknown } | null)?.day;
+  return typeof day === 'string' ? day : '';
 }

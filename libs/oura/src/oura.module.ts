@@ -1,6 +1,15 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { AthleteCalls, Connections } from '#connections';
-import { type Config, CONFIG, LOGGER, type Logger, TIME_SCALE, type TimeScale } from '#platform';
+import {
+  Clock,
+  type Config,
+  CONFIG,
+  Database,
+  LOGGER,
+  type Logger,
+  TIME_SCALE,
+  type TimeScale,
+} from '#platform';
 import { OURA_BUDGET, RateLimitModule, type VendorBudget } from '#rate-limit';
 import { OutboundCaller } from '#reliability';
 import { OuraClient } from './oura-client.js';
@@ -30,9 +39,15 @@ const BOUNDS = { attemptMs: 5_000, totalMs: 8_000 };
     },
     {
       provide: OuraSubscriptions,
-      inject: [CONFIG, OURA_CALLER, TIME_SCALE, LOGGER],
-      useFactory: (config: Config, caller: OutboundCaller, scale: TimeScale, logger: Logger) =>
-        new OuraSubscriptions(config, caller, scale, logger),
+      inject: [CONFIG, OURA_CALLER, Database, Clock, TIME_SCALE, LOGGER],
+      useFactory: (
+        config: Config,
+        caller: OutboundCaller,
+        database: Database,
+        clock: Clock,
+        scale: TimeScale,
+        logger: Logger,
+      ) => new OuraSubscriptions(config, caller, database, clock, scale, logger),
     },
   ],
   exports: [OuraClient, OuraSubscriptions],

@@ -47,11 +47,16 @@ describe('a sleep of Oura', () => {
     ['long_sleep', false, 'scored'],
     ['sleep', true, 'scored'],
     ['late_nap', true, 'scored'],
-    [null, true, 'scored'],
+    [null, false, 'scored'],
     ['rest', true, 'deleted'],
     ['deleted', true, 'deleted'],
   ])('of type %j: nap %j, %s', (type, nap, state) => {
     expect(toOuraSleep({ ...sleep, type })).toMatchObject({ nap, state });
+  });
+
+  it('is a nap where Oura gives it no type and it is short', () => {
+    expect(toOuraSleep({ ...sleep, type: null, total_sleep_duration: 10_800 }).nap).toBe(true);
+    expect(toOuraSleep({ ...sleep, type: undefined, total_sleep_duration: 10_801 }).nap).toBe(false);
   });
 
   it('waits where its duration is not known yet', () => {

@@ -34,7 +34,9 @@ export interface OuraSleep {
 }
 
 const SECONDS_OF_A_MINUTE = 60;
-// By type: the night is `long_sleep`; what the wearer rejected or removed does not count.
+// Above it Oura says `long_sleep`, which is the night, without asking.
+const LONG_SLEEP_SECONDS = 3 * 3_600;
+// What the wearer rejected or removed does not count.
 const GONE = new Set(['deleted', 'rest']);
 
 /**
@@ -54,12 +56,17 @@ export function toOuraSleep(json: unknown, daily?: OuraDailySleep): OuraSleep {
     date: day,
     durationMinutes: Math.round((seconds ?? 0) / SECONDS_OF_A_MINUTE),
     qualityScore: ofDay?.score ?? null,
-    nap: type !== 'long_sleep',
+    nap: type ? type !== 'long_sleep' : (seconds ?? 0) <= LONG_SLEEP_SECONDS,
     state: GONE.has(type ?? '') ? 'deleted' : seconds == null ? 'pending' : 'scored',
     revision: meta.version,
     updatedAt: new Date(updatedAtMs),
     document,
   };
+}
+
+/** Undefined where it cannot be read: a sleep may do without its score. */
+export function readableDailySleep(json: unknown): OuraDailySleep | undefined {
+  return DailySleepDocument.safeParse(json).data;
 }
 
 export function toOuraDailySleep(json: unknown): OuraDailySleep {

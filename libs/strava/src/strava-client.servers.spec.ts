@@ -3,13 +3,13 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Redis } from 'ioredis';
+import { type CallBudget } from '#connections';
 import { createLogger, SystemClock, timeScale } from '#platform';
 import { budgetConnection, Ledger, stravaPolicy, VendorBudget, type VendorPolicy } from '#rate-limit';
 import { CallAborted, OutboundCaller } from '#reliability';
 import { eventually } from '../../../test/harness/eventually.js';
 import { required } from '../../../test/harness/servers.js';
 import { openTestDatabase, type OpenDatabase } from '../../../test/harness/test-database.js';
-import { type CallBudget } from './budget-meter.js';
 import { type Connected, SimulatedStrava } from './simulated-strava.harness.js';
 import { StravaClient, type Who } from './strava-client.js';
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { type CallBudget } from '#connections';
 import { Clock, createLogger, timeScale } from '#platform';
 import { type Acquisition, type Call, type Permit, type Refused, type Usage } from '#rate-limit';
 import { CallAborted, OutboundCaller, type OutboundRequest } from '#reliability';
 import { type AccessTokens } from './access-tokens.js';
-import { type CallBudget } from './budget-meter.js';
 import { StravaClient, type Who } from './strava-client.js';
 import {
   StravaAnswerMalformed,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BudgetMeter, type CallBudget } from '#connections';
 import { type Clock, type TimeScale } from '#platform';
 import { type CallClass } from '#rate-limit';
 import {
@@ -10,7 +11,6 @@ import {
   type OutboundRequest,
 } from '#reliability';
 import { type AccessTokens } from './access-tokens.js';
-import { BudgetMeter, type CallBudget } from './budget-meter.js';
 import { missingScope, readAnswer } from './read-answer.js';
 import {
   CallUnwanted,
@@ -26,6 +26,7 @@ import { type DetailedActivity, type SummaryActivity, toDetail, toSummary } from
 import { faultOf } from './wire/fault.js';
 import { type Photo, toPhoto } from './wire/photo.js';
 import { unreadableItems } from './strava-metrics.js';
+import { readRates } from './usage.js';
 import { Id } from './wire/values.js';
 
 /** For whom, how urgently and how patiently a call is made. */
@@ -173,7 +174,8 @@ export class StravaClient {
   private async send(who: Who, ask: Ask, token: string): Promise<OutboundAnswer> {
     const { endpoint, path, method, body, maxBytes, holdsSlot, needsCounters } = ask;
     const call = { endpoint, class: who.class, userId: who.athleteId, holdsSlot, needsCounters };
-    const meter = new BudgetMeter(this.budget, call, who.waitMs ?? 0, who.claim);
+    const { claim, waitMs = 0 } = who;
+    const meter = new BudgetMeter(this.budget, call, { readRates, waitMs, claim });
     const headers = {
       authorization: `Bearer ${token}`,
       accept: 'application/json',

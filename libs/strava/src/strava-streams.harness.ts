@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { type Redis } from 'ioredis';
+import { type CallBudget } from '#connections';
 import { createLogger, SystemClock, timeScale } from '#platform';
 import { budgetConnection, Ledger, stravaPolicy, VendorBudget } from '#rate-limit';
 import { type Bounds, OutboundCaller } from '#reliability';
@@ -11,7 +12,6 @@ import { eventually } from '../../../test/harness/eventually.js';
 import { required } from '../../../test/harness/servers.js';
 import { type OpenDatabase } from '../../../test/harness/test-database.js';
 import { type AccessTokens } from './access-tokens.js';
-import { type CallBudget } from './budget-meter.js';
 import { StravaClient } from './strava-client.js';
 import { StravaStreams } from './strava-streams.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type CallBudget } from '#connections';
 import { newAthlete } from '../../../test/harness/athletes.js';
 import { openTestDatabase, type OpenDatabase } from '../../../test/harness/test-database.js';
-import { type CallBudget } from './budget-meter.js';
 import { type StravaStreams, type WantedStreams } from './strava-streams.js';
 import {
   announcedLarge,

@@ -1,3 +1,4 @@
+import { type RateWord, retryAfterOf } from '#connections';
 import { type Usage } from '#rate-limit';
 
 const BUCKETS = [
@@ -5,6 +6,10 @@ const BUCKETS = [
   ['overall', 'x-ratelimit'],
 ] as const;
 const WINDOWS = ['15min', 'day'] as const;
+
+export function readRates(headers: Readonly<Record<string, string>>): RateWord {
+  return { usage: usageOf(headers), retryAfterSeconds: retryAfterOf(headers) };
+}
 
 /** What the rate headers say of the four counters; nothing of those they do not tell or tell oddly. */
 export function usageOf(headers: Readonly<Record<string, string>>): Usage[] {

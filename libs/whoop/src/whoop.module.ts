@@ -3,6 +3,7 @@ import { AthleteCalls, Connections } from '#connections';
 import { type Config, CONFIG, LOGGER, type Logger } from '#platform';
 import { RateLimitModule, type VendorBudget, WHOOP_BUDGET } from '#rate-limit';
 import { OutboundCaller } from '#reliability';
+import { readRates } from './rates.js';
 import { WhoopClient } from './whoop-client.js';
 
 const WHOOP_CALLER = Symbol('calls to whoop');
@@ -25,7 +26,7 @@ const BOUNDS = { attemptMs: 5_000, totalMs: 8_000 };
         caller: OutboundCaller,
         budget: VendorBudget,
         connections: Connections,
-      ) => new WhoopClient(whoop.apiUrl, new AthleteCalls('whoop', caller, budget, connections)),
+      ) => new WhoopClient(whoop.apiUrl, new AthleteCalls('whoop', caller, budget, connections, readRates)),
     },
   ],
   exports: [WhoopClient],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { type VendorBudget } from '#rate-limit';
 import { type Meter, type OutboundCaller, type Refusal } from '#reliability';
 import { type Connections } from '../connections.js';
 import { NeedsReauth } from '../errors.js';
-import { AthleteCalls, CallLater, CallRefused } from './athlete-calls.js';
+import { AthleteCalls, BudgetSpent, CallLater, CallRefused } from './athlete-calls.js';
+import { type CallBudget } from './budget-meter.js';
 
 interface Scripted {
   readonly status: number;
@@ -25,13 +25,13 @@ function setUp(
       if (admission.kind !== 'granted') return admission;
       seen.push(request.headers.authorization ?? '');
       const { status, body } = waiting.shift() ?? { status: 500 };
-      const headers = { 'x-ratelimit-reset': '7' };
+      const headers = { 'retry-after': '7' };
       await admission.settle({ status, headers });
       return { kind: 'answered', answer: { status, headers, body: Buffer.from(JSON.stringify(body ?? {})) } };
     },
   } as unknown as OutboundCaller;
   const budget = {
-    acquire: () =>
+    acquirePatiently: () =>
       Promise.resolve(
         more.refused
           ? { kind: 'refused', window: 'read minute', retryAfterMs: 1_234 }
@@ -43,7 +43,7 @@ function setUp(
       const closed = { kind: 'refused', window: 'read minute', retryAfterMs: retryAfterSeconds * 1_000 };
       return Promise.resolve(status === 429 ? closed : undefined);
     },
-  } as unknown as VendorBudget;
+  } as unknown as CallBudget;
   const connections = {
     access: () => Promise.resolve({ token }),
     rejected: () => {
@@ -52,7 +52,11 @@ function setUp(
     },
   } as unknown as Connections;
   const calls = new AthleteCalls('whoop', caller, budget, connections);
-  return { get: () => calls.get('athlete', 'sleep', 'https://vendor.test/x'), seen, settled };
+  return {
+    get: () => calls.get({ athleteId: 'athlete', class: 'live' }, 'sleep', 'https://vendor.test/x'),
+    seen,
+    settled,
+  };
 }
 
 describe('a call with an athlete’s token', () => {
@@ -80,12 +84,15 @@ describe('a call with an athlete’s token', () => {
 
   it('comes back when the budget says, without a call', async () => {
     const { get, seen } = setUp([], { refused: true });
-    await expect(get()).rejects.toMatchObject({ code: 'VENDOR.CALL_LATER', retryAfterMs: 1_234 });
+    await expect(get()).rejects.toMatchObject({ code: 'VENDOR.BUDGET_SPENT', retryAfterMs: 1_234 });
     expect(seen).toEqual([]);
   });
 
   it('comes back when the vendor’s 429 says', async () => {
-    await expect(setUp([{ status: 429 }]).get()).rejects.toMatchObject({ retryAfterMs: 7_000 });
+    const { get } = setUp([{ status: 429 }]);
+    const error: unknown = await get().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(BudgetSpent);
+    expect(error).toMatchObject({ retryAfterMs: 7_000 });
   });
 
   it.each([500, 503, 408])('comes back later after %i', async (status) => {

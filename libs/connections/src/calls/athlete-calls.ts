@@ -1,23 +1,19 @@
+import { z } from 'zod';
 import { AppError } from '#platform';
-import { type Acquisition, type Permit, type Refused, type VendorBudget } from '#rate-limit';
-import {
-  type Admission,
-  type Head,
-  type Meter,
-  type OutboundAnswer,
-  type OutboundCaller,
-} from '#reliability';
+import { type CallClass } from '#rate-limit';
+import { type OutboundAnswer, type OutboundCaller } from '#reliability';
 import { type Connections } from '../connections.js';
 import { NeedsReauth } from '../errors.js';
 import { type Provider } from '../oauth/provider.js';
-
-type No = Exclude<Acquisition, { kind: 'granted' }>;
+import { BudgetMeter, type CallBudget, type ReadRates, retryAfterAlone } from './budget-meter.js';
 
 const UNKNOWN_RETRY_MS = 60_000;
+// Longer than the guards on both sides of a boundary.
+const BOUNDARY_MS = 5_000;
 
-/** Not now: the budget, the vendor or a server of ours is in the way. */
+/** Not now: the vendor or a server of ours is in the way. */
 export class CallLater extends AppError {
-  override readonly code = 'VENDOR.CALL_LATER';
+  override readonly code: string = 'VENDOR.CALL_LATER';
   override readonly kind = 'unavailable';
   constructor(
     provider: Provider,
@@ -28,34 +24,79 @@ export class CallLater extends AppError {
   }
 }
 
+/** Not now, and nothing is wrong: the budget is spent until then. */
+export class BudgetSpent extends CallLater {
+  override readonly code = 'VENDOR.BUDGET_SPENT';
+}
+
 export class CallRefused extends AppError {
   override readonly code = 'VENDOR.CALL_REFUSED';
   override readonly kind = 'conflict';
-  constructor(provider: Provider, status: number) {
+  constructor(
+    provider: Provider,
+    readonly status: number,
+  ) {
     super(`${provider} answered ${status}`);
   }
 }
+
+/** For whom and how urgently a vendor is asked. */
+export interface Asker {
+  readonly athleteId: string;
+  readonly class: CallClass;
+}
+
+/** How a vendor tells a list in pages. */
+export interface Paging {
+  readonly url: string;
+  /** The field of the answer that holds the items; where the next page begins is always told as `next_token`. */
+  readonly items: string;
+  /** The field of the question that names the page. */
+  readonly token: string;
+}
+
+// A list that goes on for longer than this goes in a circle.
+const MOST_PAGES = 100;
+const Page = z.looseObject({ next_token: z.string().nullish() });
 
 /** Reads from a vendor with an athlete's token, within the vendor's own budget. */
 export class AthleteCalls {
   constructor(
     private readonly provider: Provider,
     private readonly caller: OutboundCaller,
-    private readonly budget: VendorBudget,
+    private readonly budget: CallBudget,
     private readonly connections: Connections,
+    private readonly readRates: ReadRates = retryAfterAlone,
   ) {}
 
-  /** The JSON, or undefined where there is no such thing. Throws CallLater, CallRefused, NotConnected or NeedsReauth. */
-  async get(athleteId: string, endpoint: string, url: string): Promise<unknown> {
+  /**
+   * The JSON, or undefined where there is no such thing. Throws CallLater (BudgetSpent), CallRefused, NotConnected or
+   * NeedsReauth.
+   */
+  async get(asker: Asker, endpoint: string, url: string): Promise<unknown> {
+    const { athleteId } = asker;
     const first = await this.connections.access(athleteId, this.provider);
-    let answer = await this.send(athleteId, endpoint, url, first.token);
+    let answer = await this.send(asker, endpoint, url, first.token);
     if (answer.status === 401) {
       const verdict = await this.connections.rejected(athleteId, this.provider, first.token);
       if (verdict === 'revoked') throw new NeedsReauth(this.provider);
       const { token } = await this.connections.access(athleteId, this.provider);
-      answer = await this.send(athleteId, endpoint, url, token);
+      answer = await this.send(asker, endpoint, url, token);
     }
     return this.contentOf(answer);
+  }
+
+  /** All items of a list, whatever they look like. Throws as `get` does. */
+  async list(asker: Asker, endpoint: string, { url, items, token }: Paging): Promise<unknown[]> {
+    const all: unknown[] = [];
+    const at = new URL(url);
+    for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+      const page = Page.parse((await this.get(asker, endpoint, at.href)) ?? { [items]: [] });
+      all.push(...z.array(z.unknown()).parse(page[items]));
+      if (!page.next_token) return all;
+      at.searchParams.set(token, page.next_token);
+    }
+    throw new CallLater(this.provider, `its list has more than ${MOST_PAGES} pages`, UNKNOWN_RETRY_MS);
   }
 
   private contentOf({ status, body }: OutboundAnswer): unknown {
@@ -67,50 +108,20 @@ export class AthleteCalls {
   }
 
   /** An answer of any status but 429. */
-  private async send(
-    athleteId: string,
-    endpoint: string,
-    url: string,
-    token: string,
-  ): Promise<OutboundAnswer> {
-    const meter = new BudgetMeter(this.budget, { endpoint, class: 'live', userId: athleteId });
+  private async send(asker: Asker, endpoint: string, url: string, token: string): Promise<OutboundAnswer> {
+    const call = { endpoint, class: asker.class, userId: asker.athleteId };
+    const meter = new BudgetMeter(this.budget, call, { readRates: this.readRates, waitMs: BOUNDARY_MS });
     const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
     const outcome = await this.caller.call({ method: 'GET', url, headers }, meter);
     switch (outcome.kind) {
       case 'refused':
-        throw new CallLater(this.provider, `budget of ${outcome.window}`, outcome.retryAfterMs);
+        throw new BudgetSpent(this.provider, `budget of ${outcome.window}`, outcome.retryAfterMs);
       case 'unavailable':
+      case 'unwanted':
         throw new CallLater(this.provider, 'budget unknown', UNKNOWN_RETRY_MS);
       case 'answered':
         if (outcome.answer.status !== 429) return outcome.answer;
-        throw new CallLater(this.provider, 'it said 429', meter.closed?.retryAfterMs ?? UNKNOWN_RETRY_MS);
+        throw new BudgetSpent(this.provider, 'it said 429', meter.closed?.retryAfterMs ?? UNKNOWN_RETRY_MS);
     }
-  }
-}
-
-class BudgetMeter implements Meter<No> {
-  closed: Refused | undefined;
-
-  constructor(
-    private readonly budget: VendorBudget,
-    private readonly call: { endpoint: string; class: 'live'; userId: string },
-  ) {}
-
-  async admit(): Promise<Admission | No> {
-    const acquisition = await this.budget.acquire(this.call);
-    if (acquisition.kind !== 'granted') return acquisition;
-    const { permit } = acquisition;
-    return {
-      kind: 'granted',
-      isFresh: () => this.budget.isFresh(permit),
-      settle: (answer) => this.settle(permit, answer),
-      giveBack: () => this.budget.giveBack(permit),
-    };
-  }
-
-  private async settle(permit: Permit, answer: Head | undefined): Promise<void> {
-    const { status = 0, headers = {} } = answer ?? {};
-    const retryAfterSeconds = Number(headers['retry-after'] ?? headers['x-ratelimit-reset']) || 0;
-    this.closed = await this.budget.settle(permit, status, [], retryAfterSeconds);
   }
 }

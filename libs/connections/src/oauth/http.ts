@@ -1,7 +1,11 @@
-/** How this lib calls a vendor: bounded in time and size by whoever provides it. Token and revoke calls charge no budget. */
+import { type Meter, type Refusal } from '#reliability';
+
+type Answered = { readonly kind: 'answered'; readonly answer: HttpAnswer };
+
+/** How this lib calls a vendor: bounded in time and size by whoever provides it. */
 export interface Http {
-  /** Throws where there is no answer: time-out, reset, abort, too large. */
-  call(request: HttpRequest): Promise<{ readonly kind: 'answered'; readonly answer: HttpAnswer }>;
+  /** Throws where there is no answer: time-out, reset, abort, too large. Refused is only what has a meter. */
+  call(request: HttpRequest, meter?: Meter<Refusal>): Promise<Answered | Refusal>;
 }
 
 export interface HttpRequest {

@@ -41,6 +41,8 @@ export interface OAuthFacts {
     order(config: VendorConfig, client: Client, token: string): Order;
     /** Answers that mean: there is nothing left to revoke. */
     readonly goneStatuses?: readonly number[];
+    /** It counts as a call of the vendor's limits. */
+    readonly isCharged?: true;
   };
   /** How long before the end of a token its renewal may be asked for. Earlier, the vendor answers with the same token. */
   readonly renewableMs: number;

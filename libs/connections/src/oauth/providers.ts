@@ -71,6 +71,7 @@ export const oauthFacts: Readonly<Record<Provider, OAuthFacts>> = {
         method: 'DELETE',
       }),
       goneStatuses: [401],
+      isCharged: true,
     },
     renewableMs: 30 * MINUTE_MS,
   },

@@ -1,11 +1,18 @@
 import { z } from 'zod';
+import { type Meter, type Refusal } from '#reliability';
+import { BudgetMeter, type CallBudget, retryAfterAlone } from '../calls/budget-meter.js';
 import { type Http, type HttpAnswer } from './http.js';
-import { type Order } from './provider.js';
+import { type Order, type Provider } from './provider.js';
 import { type OfferedProvider } from './providers.js';
 import { parseVendorJson } from './vendor-json.js';
 
 // A token answer has about 1 KB.
 const MAX_BYTES = 64 * 1024;
+// A person waits for it.
+const BUDGET_WAIT_MS = 3_000;
+
+/** What the calls beside those to the token endpoint are charged to: some vendors count them as any other. */
+export type Budgets = Partial<Readonly<Record<Provider, CallBudget>>>;
 
 export interface Tokens {
   readonly access: string;
@@ -72,7 +79,10 @@ const APP_ERRORS = [
 
 /** The two calls that trade a secret for tokens, and the two beside them. Never throws for what the vendor did. */
 export class TokenEndpoint {
-  constructor(private readonly http: Http) {}
+  constructor(
+    private readonly http: Http,
+    private readonly budgets: Budgets = {},
+  ) {}
 
   exchange(
     provider: OfferedProvider,
@@ -90,13 +100,17 @@ export class TokenEndpoint {
 
   /** Whose token this is, where the token answer does not say. */
   async vendorAthleteId(
-    { facts, config }: OfferedProvider,
+    { id, facts, config }: OfferedProvider,
     accessToken: string,
     signal: AbortSignal,
   ): Promise<ProfileAnswer> {
     if (!facts.profile) return { kind: 'unclear' };
     try {
-      const { status, body } = await this.ask(facts.profile.order(config, accessToken), signal);
+      const { status, body } = await this.ask(
+        facts.profile.order(config, accessToken),
+        signal,
+        this.meterOf(id, 'profile'),
+      );
       if (status !== 200) return { kind: 'unclear', status };
       const profile = z.record(z.string(), z.unknown()).safeParse(parseVendorJson(body));
       const { data } = vendorId.safeParse(profile.data?.[facts.profile.idField]);
@@ -107,12 +121,13 @@ export class TokenEndpoint {
   }
 
   async revoke(
-    { facts, config, client }: OfferedProvider,
+    { id, facts, config, client }: OfferedProvider,
     token: string,
     signal?: AbortSignal,
   ): Promise<'done' | number | undefined> {
     try {
-      const { status } = await this.ask(facts.revocation.order(config, client, token), signal);
+      const meter = facts.revocation.isCharged ? this.meterOf(id, 'revoke') : undefined;
+      const { status } = await this.ask(facts.revocation.order(config, client, token), signal, meter);
       const isGone = facts.revocation.goneStatuses?.includes(status) ?? false;
       return (status >= 200 && status < 300) || isGone ? 'done' : status;
     } catch {
@@ -134,8 +149,18 @@ export class TokenEndpoint {
     }
   }
 
-  private async ask({ method, url, headers, form }: Order, signal?: AbortSignal): Promise<HttpAnswer> {
-    const { answer } = await this.http.call({
+  private meterOf(provider: Provider, endpoint: string): Meter<Refusal> | undefined {
+    const budget = this.budgets[provider];
+    const call = { endpoint, class: 'live', userId: null } as const;
+    return budget && new BudgetMeter(budget, call, { readRates: retryAfterAlone, waitMs: BUDGET_WAIT_MS });
+  }
+
+  private async ask(
+    { method, url, headers, form }: Order,
+    signal?: AbortSignal,
+    meter?: Meter<Refusal>,
+  ): Promise<HttpAnswer> {
+    const request = {
       method,
       url,
       headers: {
@@ -148,7 +173,10 @@ export class TokenEndpoint {
       maxBytes: MAX_BYTES,
       // A code works once, and a refresh token may: whether to try again is decided here, not on the wire.
       repeatable: false,
-    });
+    };
+    const outcome = await this.http.call(request, meter);
+    if (outcome.kind !== 'answered') throw new Error(`The budget does not allow it now: ${outcome.kind}`);
+    const { answer } = outcome;
     if (answer.body.length > MAX_BYTES) throw new Error('The answer is too large');
     return answer;
   }

@@ -30,6 +30,7 @@ export interface Config {
   };
   readonly oura: VendorConfig;
   readonly whoop: VendorConfig;
+  readonly sleep: { readonly historyDays: number };
   readonly broker: { readonly url?: string };
   readonly gate: { readonly capacity: number; readonly graceSeconds: number; readonly idleSeconds: number };
   readonly tracing: { readonly endpoint?: string };
@@ -72,6 +73,7 @@ export function configFrom(env: Environment): Config {
     },
     oura: vendor(env.OURA_API_URL, env.OURA_OAUTH_URL, env.OURA_CLIENT_ID, env.OURA_CLIENT_SECRET),
     whoop: vendor(env.WHOOP_API_URL, env.WHOOP_OAUTH_URL, env.WHOOP_CLIENT_ID, env.WHOOP_CLIENT_SECRET),
+    sleep: { historyDays: env.SLEEP_HISTORY_DAYS },
     broker: { url: env.BROKER_URL },
     gate: {
       capacity: env.GATE_CAPACITY,

@@ -74,6 +74,8 @@ export const environment = {
   WHOOP_CLIENT_ID: z.string().min(1).optional(),
   WHOOP_CLIENT_SECRET: z.string().min(1).optional(),
 
+  SLEEP_HISTORY_DAYS: days.default(90),
+
   BROKER_URL: http.optional(),
   GATE_CAPACITY: wholeNumber(1).default(100),
   GATE_GRACE_SECONDS: wholeNumber(0).default(30),

@@ -162,6 +162,7 @@ export class BatchConsumer<T> {
       bytes += data.length;
       count += 1;
     }
+    if (this.isFull) this.lastSignAtMs = performance.now();
     this.waitingBytes -= bytes;
     const batch = this.waiting.splice(0, count);
     this.room.give();

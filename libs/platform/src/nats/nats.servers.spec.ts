@@ -59,6 +59,40 @@ describe('events over JetStream', () => {
     return { seen, consumer, words };
   }
 
+  it('is delivered once, also where the handler takes longer than the server waits for', async () => {
+    const { stream, subject } = await setUp();
+    const bus = new EventBus(connection);
+    for (let n = 0; n < 20; n += 1) await bus.publish(subject, { word: `${n}` }, `${n}`);
+    const deliveries: number[] = [];
+    let mayGoOn = () => undefined as void;
+    const goOn = new Promise<void>((resolve) => (mayGoOn = resolve));
+    const ackWaitMs = 1_500;
+    const consumer = new BatchConsumer<Word>(
+      connection,
+      {
+        stream,
+        consumer: { durable_name: 'slow', ack_policy: AckPolicy.Explicit, ack_wait: nanos(ackWaitMs) },
+        subject,
+        batchSize: 2,
+        expiresMs: 1_000,
+        handle: async (batch) => {
+          await goOn;
+          deliveries.push(...batch.map(({ message }) => message.info.deliveryCount));
+          await Promise.all(batch.map(({ message }) => message.ackAck()));
+        },
+      },
+      logger,
+    );
+    consumer.start();
+    // The server's own patience, which nothing shortens.
+    await pause(2.5 * ackWaitMs);
+    consumer.assertAlive();
+    mayGoOn();
+    await eventually('all are handled', () => Promise.resolve(deliveries.length >= 20));
+    await consumer.stop();
+    expect(deliveries).toEqual(Array.from({ length: 20 }, () => 1));
+  }, 30_000);
+
   it('makes a stream as defined, and brings an older one to the definition without losing what it holds', async () => {
     const { stream, subject } = await setUp();
     await new EventBus(connection).publish(subject, { word: 'kept' }, 'one');

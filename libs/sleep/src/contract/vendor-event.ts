@@ -2,8 +2,11 @@ import { z } from 'zod';
 import { type Subject } from '#platform';
 import { moment, name } from './fields.js';
 
+export const NATIVE_VENDORS = ['oura', 'whoop'] as const;
+export type NativeVendor = (typeof NATIVE_VENDORS)[number];
+
 const schema = z.object({
-  vendor: z.enum(['oura', 'whoop']),
+  vendor: z.enum(NATIVE_VENDORS),
   /** The vendor's. */
   userId: name,
   objectId: name,
@@ -15,9 +18,12 @@ const schema = z.object({
 
 export type VendorEvent = z.output<typeof schema>;
 
-/** Something has happened to a sleep at a vendor; what, its document says. */
-export const vendorEvent: Subject<VendorEvent> = {
-  name: 'athlete-ally.sleep.vendor-event',
-  topic: 'sleep_vendor_event',
-  schema,
+/** Something has happened to a sleep at a vendor; what, its document says. One that must wait does not hold up the other's. */
+export const vendorEvents: Readonly<Record<NativeVendor, Subject<VendorEvent>>> = {
+  oura: subjectOf('oura'),
+  whoop: subjectOf('whoop'),
 };
+
+function subjectOf(vendor: NativeVendor): Subject<VendorEvent> {
+  return { name: `athlete-ally.sleep.vendor-event.${vendor}`, topic: 'sleep_vendor_event', schema };
+}

@@ -18,10 +18,15 @@ import {
   NATS,
   Sweeps,
 } from '#platform';
-import { type VendorEvent, vendorEvent } from '../contract/vendor-event.js';
-import { FETCH_DLQ_PREFIX, FETCH_DURABLE, MOST_FETCHES, RecordFetcher } from './record-fetcher.js';
+import {
+  NATIVE_VENDORS,
+  type NativeVendor,
+  type VendorEvent,
+  vendorEvents,
+} from '../contract/vendor-event.js';
+import { FETCH_DLQ_PREFIX, fetchDurable, MOST_FETCHES, RecordFetcher } from './record-fetcher.js';
 
-// As many calls at once; the vendors' limits are hundreds a minute.
+// As many calls at once to each vendor; their limits are hundreds a minute.
 const BATCH = 8;
 const EXPIRES_MS = 5_000;
 const ACK_WAIT_MS = 30_000;
@@ -31,41 +36,19 @@ const SUBSCRIPTIONS_EVERY_MS = 5 * 60_000;
 /** The worker's part of the native way: events of vendors become documents, and those become nights. */
 @Injectable()
 export class Fetching implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly stopping = new AbortController();
   private readonly consumers: ReadonlyArray<BatchConsumer<VendorEvent> | ReturnType<typeof buryUndelivered>>;
 
   constructor(
-    fetcher: RecordFetcher,
-    letters: DeadLetters,
+    private readonly fetcher: RecordFetcher,
+    private readonly letters: DeadLetters,
     private readonly subscriptions: OuraSubscriptions,
     private readonly sweeps: Sweeps,
     private readonly health: HealthRegistry,
-    @Inject(NATS) connection: NatsConnection,
-    @Inject(LOGGER) logger: Logger,
+    @Inject(NATS) private readonly connection: NatsConnection,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    const consumption = {
-      stream: CORE_STREAM,
-      consumer: {
-        durable_name: FETCH_DURABLE,
-        filter_subject: vendorEvent.name,
-        ack_policy: AckPolicy.Explicit,
-        ack_wait: nanos(ACK_WAIT_MS),
-        max_deliver: MOST_FETCHES,
-        max_ack_pending: MOST_UNSETTLED,
-      },
-      subject: vendorEvent,
-      batchSize: BATCH,
-      expiresMs: EXPIRES_MS,
-      handle: fetcher.handle.bind(fetcher),
-    };
-    this.consumers = [
-      new BatchConsumer<VendorEvent>(connection, consumption, logger),
-      buryUndelivered(connection, letters, logger, {
-        stream: CORE_STREAM,
-        durable: FETCH_DURABLE,
-        prefix: FETCH_DLQ_PREFIX,
-        onBuried: (seq) => logger.warn({ streamSeq: seq }, 'undelivered vendor event buried'),
-      }),
-    ];
+    this.consumers = NATIVE_VENDORS.flatMap((vendor) => [this.consumerOf(vendor), this.netBelow(vendor)]);
   }
 
   onApplicationBootstrap(): void {
@@ -77,6 +60,37 @@ export class Fetching implements OnApplicationBootstrap, BeforeApplicationShutdo
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
     await Promise.all(this.consumers.map((consumer) => consumer.stop()));
+  }
+
+  private consumerOf(vendor: NativeVendor): BatchConsumer<VendorEvent> {
+    const subject = vendorEvents[vendor];
+    const consumption = {
+      stream: CORE_STREAM,
+      consumer: {
+        durable_name: fetchDurable(vendor),
+        filter_subject: subject.name,
+        ack_policy: AckPolicy.Explicit,
+        ack_wait: nanos(ACK_WAIT_MS),
+        max_deliver: MOST_FETCHES,
+        max_ack_pending: MOST_UNSETTLED,
+      },
+      subject,
+      batchSize: BATCH,
+      expiresMs: EXPIRES_MS,
+      handle: (batch: Parameters<RecordFetcher['handle']>[0]) =>
+        this.fetcher.handle(batch, this.stopping.signal),
+    };
+    return new BatchConsumer<VendorEvent>(this.connection, consumption, this.logger);
+  }
+
+  private netBelow(vendor: NativeVendor): ReturnType<typeof buryUndelivered> {
+    return buryUndelivered(this.connection, this.letters, this.logger, {
+      stream: CORE_STREAM,
+      durable: fetchDurable(vendor),
+      prefix: FETCH_DLQ_PREFIX,
+      onBuried: (seq) => this.logger.warn({ streamSeq: seq }, 'undelivered vendor event buried'),
+    });
   }
 }

@@ -1,8 +1,8 @@
+import { webhookEvents } from '#connections';
 import { AppError, type Logger, Loop, type TimeScale } from '#platform';
 import { StravaAnswerMalformed, StravaRateLimited, StravaTokenRevoked } from '../strava.errors.js';
 import { type EventEffects } from './event-effects.js';
 import { type Claim, type EventQueue, type Postponement } from './event-queue.js';
-import { webhookEvents } from './webhook-metrics.js';
 
 // As many owners at once; the slots for details are four as well.
 const LANES = 4;

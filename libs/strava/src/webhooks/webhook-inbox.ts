@@ -1,6 +1,6 @@
+import { webhookEvents } from '#connections';
 import { type Database, loadSql } from '#platform';
 import { dedupeKey, readEvent } from './event.js';
-import { webhookEvents } from './webhook-metrics.js';
 
 const receiveEvent = loadSql(import.meta.url, './sql/receive-event.sql');
 

@@ -1,6 +1,5 @@
 import { type Acquisition, type Call, type Permit, type Refused, type Usage } from '#rate-limit';
 import { type Admission, type Head, type Meter } from '#reliability';
-import { usageOf } from './usage.js';
 
 /** What a call needs of the `VendorBudget`. */
 export interface CallBudget {
@@ -17,23 +16,37 @@ export interface CallBudget {
   giveBack(permit: Permit): Promise<void>;
 }
 
+/** What an answer's headers say of the vendor's limits. */
+export interface RateWord {
+  readonly usage: readonly Usage[];
+  readonly retryAfterSeconds: number;
+}
+
+export type ReadRates = (headers: Readonly<Record<string, string>>) => RateWord;
+
+export interface Metering {
+  readonly readRates: ReadRates;
+  readonly waitMs: number;
+  /** The last word before a request, when there is leave to make it. */
+  readonly claim?: () => Promise<boolean>;
+}
+
 type No = Exclude<Acquisition, { kind: 'granted' }> | { readonly kind: 'unwanted' };
 
-/** The budget as the meter of one call of an athlete. */
+/** A vendor's budget as the meter of one call of an athlete. */
 export class BudgetMeter implements Meter<No> {
-  /** What Strava's own 429 to this call has closed. */
+  /** What the vendor's own 429 to this call has closed. */
   closed: Refused | undefined;
 
   constructor(
     private readonly budget: CallBudget,
     private readonly call: Call,
-    private readonly waitMs: number,
-    /** The last word before a request, when there is leave to make it. */
-    private readonly claim: () => Promise<boolean> = () => Promise.resolve(true),
+    private readonly metering: Metering,
   ) {}
 
   async admit(signal?: AbortSignal): Promise<Admission | No> {
-    const acquisition = await this.acquire(signal);
+    const { waitMs } = this.metering;
+    const acquisition = await this.budget.acquirePatiently(this.call, { waitMs, signal });
     if (acquisition.kind !== 'granted') return acquisition;
     const { permit } = acquisition;
     if (!(await this.isClaimed(permit))) return { kind: 'unwanted' };
@@ -46,23 +59,31 @@ export class BudgetMeter implements Meter<No> {
   }
 
   private async isClaimed(permit: Permit): Promise<boolean> {
+    const { claim } = this.metering;
+    if (!claim) return true;
     let isClaimed = false;
     try {
-      isClaimed = await this.claim();
+      isClaimed = await claim();
     } finally {
       if (!isClaimed) await this.budget.giveBack(permit);
     }
     return isClaimed;
   }
 
-  private acquire(signal: AbortSignal | undefined): Promise<Acquisition> {
-    return this.budget.acquirePatiently(this.call, { waitMs: this.waitMs, signal });
-  }
-
   private async settle(permit: Permit, answer: Head | undefined): Promise<void> {
     if (!answer) return void (await this.budget.settle(permit, 0, []));
-    const { status, headers } = answer;
-    const retryAfterSeconds = Number(headers['retry-after']) || 0;
-    this.closed = await this.budget.settle(permit, status, usageOf(headers), retryAfterSeconds);
+    const { usage, retryAfterSeconds } = this.metering.readRates(answer.headers);
+    this.closed = await this.budget.settle(permit, answer.status, usage, retryAfterSeconds);
   }
 }
+
+/** `Retry-After` in seconds, 0 where there is none. */
+export function retryAfterOf(headers: Readonly<Record<string, string>>): number {
+  return Number(headers['retry-after']) || 0;
+}
+
+/** Where a vendor does not say how much is spent. */
+export const retryAfterAlone: ReadRates = (headers) => ({
+  usage: [],
+  retryAfterSeconds: retryAfterOf(headers),
+});

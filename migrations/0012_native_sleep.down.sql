@@ -1,0 +1,2 @@
+drop table sleep_comparison;
+drop table oura_subscription_lease;
