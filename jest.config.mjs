@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 
 // One alias a lib, the same names package.json "imports" gives to the compiled code.
 const libs = readdirSync(new URL('./libs', import.meta.url));
@@ -30,9 +31,13 @@ const base = {
 
 // unit: nothing but Node. servers: real Postgres, Redis and NATS, named by the environment. e2e: the built processes.
 export default {
-  testTimeout: 60_000,
-  // Jest leaves one core free by default, which on two cores is one worker; most of these tests wait for servers.
-  maxWorkers: '100%',
+  // Only what fails takes so long; on a machine with a load of 20, a world with four histories took more than a minute.
+  testTimeout: 180_000,
+  // One more than there are cores: most of these tests wait, for servers, leases and time-outs.
+  maxWorkers: availableParallelism() + 1,
+  testSequencer: '<rootDir>/test/harness/longest-first.mjs',
+  // What a file has loaded stays in memory after it: without this, a worker ends with more than two gigabytes.
+  workerIdleMemoryLimit: '700MB',
   projects: [
     {
       ...base,

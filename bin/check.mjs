@@ -1,4 +1,4 @@
-// npm run check [-- --fix]: everything that can be said about the code without servers.
+// npm run check [-- --fix] [--without-tests]: everything that can be said about the code without servers.
 import './launcher/node-version.mjs';
 import { readArguments } from './launcher/arguments.mjs';
 import { ensureBuilt } from './launcher/build.mjs';
@@ -12,11 +12,16 @@ const AT_A_TIME = 2;
 await run(async ({ args, children }) => {
   const { values } = readArguments(
     args,
-    { fix: { type: 'boolean', default: false } },
-    'npm run check [-- --fix]',
+    {
+      fix: { type: 'boolean', default: false },
+      // For whoever runs all of them next.
+      'without-tests': { type: 'boolean', default: false },
+    },
+    'npm run check [-- --fix] [--without-tests]',
   );
   await ensurePackages(children);
-  const failures = await runAll(checks(children, values.fix));
+  const { 'unit tests': tests, ...others } = checks(children, values.fix);
+  const failures = await runAll(values['without-tests'] ? others : { 'unit tests': tests, ...others });
   for (const { name, output } of failures) console.log(`\n── ${name} ──\n${output.trimEnd()}`);
   console.log(
     failures.length === 0
@@ -39,7 +44,8 @@ function checks(children, fix) {
         '--cache-location=.cache/eslint/',
         ...(fix ? ['--fix'] : []),
       ),
-    'unit tests': () => runJest(children, ['--selectProjects', 'unit'], { stdio: 'pipe' }),
+    'unit tests': () =>
+      runJest(children, ['--selectProjects', 'unit', '--maxWorkers', '50%'], { stdio: 'pipe' }),
     types: () => node(tool('typescript/bin/tsc'), '-p', 'tsconfig.json'),
     format: () =>
       node(

@@ -51,12 +51,13 @@ describe('an import', () => {
 
   it('begins by itself with a connection, waits for windows, and ends with everything, each fetched once', async () => {
     await limit(40);
+    const begunAtMs = Date.now();
     const { athlete } = await connected(150);
     const { id } = await begin(athlete);
     const limited = await world.importUntil(athlete, id, is('rate_limited'));
     expect(limited.message).toMatch(/^Rate limited, resuming at \d\d:\d\d UTC/);
-    expect(Date.parse(limited.retry_after ?? '')).toBeGreaterThan(Date.now() - 3_000);
-    expect(Date.parse(limited.eta ?? '')).toBeGreaterThan(Date.now() - 3_000);
+    expect(Date.parse(limited.retry_after ?? '')).toBeGreaterThan(begunAtMs);
+    expect(Date.parse(limited.eta ?? '')).toBeGreaterThan(begunAtMs);
     const done = await world.importUntil(athlete, id, is('completed'));
     expect(done).toMatchObject({
       activities_imported: 150,
@@ -248,7 +249,7 @@ describe('an import', () => {
           rows.every(({ external_activity_id }) => external_activity_id !== gone?.external_activity_id)
         );
       },
-      20_000,
+      90_000,
     );
     await world.control('DELETE', 'faults');
   });

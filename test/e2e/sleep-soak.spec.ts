@@ -7,13 +7,15 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import pg from 'pg';
+import { type Pool } from 'pg';
 import { eventually } from '../harness/eventually.js';
 import { testEnvironment, type TestEnvironment } from '../harness/environment.js';
 import { NatsServer } from '../harness/nats-server.js';
 import { ProductProcess } from '../harness/process.js';
+import { queryPool } from '../harness/query-pool.js';
 
-const EVENTS = 100_000;
+// Before a release: SOAK_EVENTS=100000.
+const EVENTS = Number(process.env.SOAK_EVENTS ?? 20_000);
 const TWICE = EVENTS / 10;
 const WORKERS = 2;
 const KILLS = 4;
@@ -21,17 +23,17 @@ const IN_FLIGHT = 500;
 const RAW = 'athlete-ally.sleep.raw-received';
 const STORED = 'athlete-ally.sleep.normalized-stored';
 
-describe('a hundred thousand nights', () => {
+describe(`${EVENTS} nights`, () => {
   let server: NatsServer;
   let connection: NatsConnection;
   let manager: JetStreamManager;
   let environment: TestEnvironment;
-  let pool: pg.Pool;
+  let pool: Pool;
   const workers: ProductProcess[] = [];
   beforeAll(async () => {
     server = await NatsServer.start();
     environment = await testEnvironment({ NATS_URL: server.url });
-    pool = new pg.Pool({ connectionString: environment.env.DATABASE_URL, max: 1 });
+    pool = queryPool(environment.env.DATABASE_URL);
     connection = await connect({ servers: server.url });
     manager = await jetstreamManager(connection);
   });

@@ -1,13 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { jetstream, jetstreamManager, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import pg from 'pg';
+import { type Pool } from 'pg';
 import request from 'supertest';
 import { eventually } from '../harness/eventually.js';
 import { testEnvironment, tokenFor, type TestEnvironment } from '../harness/environment.js';
 import { NatsServer } from '../harness/nats-server.js';
 import { ProductProcess } from '../harness/process.js';
 import { Proxy } from '../harness/proxy.js';
+import { queryPool } from '../harness/query-pool.js';
 
 const KEY = 'an-ingest-key-for-tests';
 const RAW = 'athlete-ally.sleep.raw-received';
@@ -21,7 +22,7 @@ describe('sleep, from a request to a night', () => {
   let manager: JetStreamManager;
   let environment: TestEnvironment;
   let api: ProductProcess;
-  let pool: pg.Pool;
+  let pool: Pool;
   const workers: ProductProcess[] = [];
   beforeAll(async () => {
     server = await NatsServer.start();
@@ -29,7 +30,7 @@ describe('sleep, from a request to a night', () => {
     api = await ProductProcess.start('api', environment.env);
     connection = await connect({ servers: server.url });
     manager = await jetstreamManager(connection);
-    pool = new pg.Pool({ connectionString: environment.env.DATABASE_URL, max: 2 });
+    pool = queryPool(environment.env.DATABASE_URL, 2);
   });
   afterAll(async () => {
     await api.stop();
@@ -83,7 +84,7 @@ describe('sleep, from a request to a night', () => {
         const { num_ack_pending, num_pending } = await manager.consumers.info('AA_CORE_HOT', DURABLE);
         return num_ack_pending === 0 && num_pending === 0;
       },
-      40_000,
+      90_000,
     );
   const rows = async (text: string) => (await pool.query<Record<string, unknown>>(text)).rows;
 
@@ -235,7 +236,7 @@ describe('sleep, from a request to a night', () => {
         `${STORED}:${eventId}`,
       ]);
       await proxy.close();
-    }, 90_000);
+    });
 
     it('after it told and before the ack: it is told once', async () => {
       const proxy = await Proxy.before(server.url);
@@ -255,6 +256,6 @@ describe('sleep, from a request to a night', () => {
         { event_id: eventId },
       ]);
       await proxy.close();
-    }, 90_000);
+    });
   });
 });

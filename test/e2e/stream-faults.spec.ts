@@ -38,6 +38,7 @@ describe('streams of a vendor in trouble', () => {
   let activities: Activity[];
   const answers = new Map<string, StreamBody>();
   const victims = new Map<string, Activity>();
+  const begunAtMs = Date.now();
 
   const fault = (kind: string, more: object) =>
     world.control('POST', 'faults', { vendor: 'strava', endpoint: 'streams', kind, ...more });
@@ -61,6 +62,14 @@ describe('streams of a vendor in trouble', () => {
   const becomes = (id: string, status: string) =>
     eventually(`it becomes ${status}`, async () => (await stateOf(id)).status === status);
 
+  /** What a reader is told in the end; the two tries of an attempt may take nearly as long as a reader may wait. */
+  async function endOf(id: string): Promise<StreamBody> {
+    for (;;) {
+      const { body } = await world.streams(athlete, id, 10);
+      if (body.status !== 'pending' && body.status !== 'fetching') return body;
+    }
+  }
+
   /** One nobody has asked for yet. */
   const another = () => activities.pop() as Activity;
   const of = (kind: string) => victims.get(kind) as Activity;
@@ -80,11 +89,7 @@ describe('streams of a vendor in trouble', () => {
       victims.set(kind, victim);
       await fault(kind, { resource: victim.external_activity_id, delay_ms: 1_500 });
     }
-    await Promise.all(
-      [...victims].map(async ([kind, { id }]) =>
-        answers.set(kind, (await world.streams(athlete, id, 10)).body),
-      ),
-    );
+    await Promise.all([...victims].map(async ([kind, { id }]) => answers.set(kind, await endOf(id))));
   });
   afterAll(() => world.stop());
 
@@ -95,7 +100,7 @@ describe('streams of a vendor in trouble', () => {
       expect(answer).toMatchObject({ activity_id: of(kind).id, status, error });
       expect(answer.stream_data === null).toBe(status !== 'success');
       // A minute's wait, scaled, is over before it can be looked at; that there is one is said all the same.
-      if (status === 'failed') expect(Date.parse(answer.retry_at ?? '')).toBeGreaterThan(Date.now() - 60_000);
+      if (status === 'failed') expect(Date.parse(answer.retry_at ?? '')).toBeGreaterThan(begunAtMs);
       else expect(answer.retry_at).toBeNull();
       expect((await stateOf(of(kind).id)).retries).toBe(status === 'failed' ? 1 : 0);
       expect((await hits()).get(kind)).toBe(calls);
@@ -106,10 +111,11 @@ describe('streams of a vendor in trouble', () => {
     await world.control('DELETE', 'faults');
     const { id, external_activity_id } = another();
     await fault('http_429', { resource: external_activity_id });
+    const askedAtMs = Date.now();
     const { body } = await world.streams(athlete, id, 10);
     expect(body).toMatchObject({ status: 'deferred', error: 'Strava answered 429', stream_data: null });
     // A window lasts a second.
-    expect(Date.parse(body.retry_at ?? '')).toBeGreaterThan(Date.now() - 1_000);
+    expect(Date.parse(body.retry_at ?? '')).toBeGreaterThan(askedAtMs);
     expect(Date.parse(body.retry_at ?? '')).toBeLessThan(Date.now() + 2_000);
     expect((await stateOf(id)).retries).toBe(0);
     expect((await hits()).get('http_429')).toBe(1);

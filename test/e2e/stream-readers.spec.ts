@@ -166,8 +166,11 @@ describe('whoever waits for streams', () => {
   });
 
   it('is counted for the operator', async () => {
-    const { status, body } = await world.admin<Record<string, unknown>>('GET', 'observability');
-    expect(status).toBe(200);
+    // A machine with too much to do may make Redis too late for an answer, and then it is a 503.
+    const body = await eventually('an answer', async () => {
+      const { status, body } = await world.admin<Record<string, unknown>>('GET', 'observability');
+      return status === 200 ? body : undefined;
+    });
     const counts = { pending: 0, fetching: 0, success: ACTIVITIES, failed: 0, deferred: 0, unavailable: 0 };
     const budget = {
       used: expect.any(Number),

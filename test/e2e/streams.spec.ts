@@ -34,7 +34,7 @@ describe('the streams of an athlete', () => {
           rows.length === 40 && rows.every(({ status }) => status === 'success' || status === 'unavailable')
         );
       },
-      30_000,
+      90_000,
     );
   });
   afterAll(() => world.stop());

@@ -59,6 +59,8 @@ describe('tracing', () => {
       INGEST_API_KEYS: INGEST_KEY,
       OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(),
       LOG_LEVEL: 'debug',
+      // Spans are not kept for seconds before they are sent.
+      OTEL_BSP_SCHEDULE_DELAY: '50',
     });
     api = await ProductProcess.start('api', environment.env);
   });

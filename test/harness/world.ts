@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import pg from 'pg';
+import { type Pool } from 'pg';
 import { testEnvironment, tokenFor, type TestEnvironment } from './environment.js';
 import { freePort } from './free-port.js';
 import { ProductProcess } from './process.js';
+import { queryPool } from './query-pool.js';
 import { required } from './servers.js';
 import { SimulatorProcess } from './simulator.js';
 
@@ -26,7 +27,7 @@ export interface Answer<T> {
 export class World {
   readonly workers: ProductProcess[] = [];
   api: ProductProcess;
-  private pool: pg.Pool | undefined;
+  private pool: Pool | undefined;
 
   private constructor(
     readonly environment: TestEnvironment,
@@ -67,7 +68,7 @@ export class World {
 
   /** What the database says; it does not mind being asked often. */
   async rows<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
-    this.pool ??= new pg.Pool({ connectionString: this.env.DATABASE_URL, max: 1 });
+    this.pool ??= queryPool(this.env.DATABASE_URL);
     return (await this.pool.query<Row>(text, values)).rows;
   }
 
@@ -177,7 +178,7 @@ export class World {
     athlete: string,
     id: string,
     fits: (body: ImportBody) => boolean,
-    deadlineMs = 60_000,
+    deadlineMs = 150_000,
   ): Promise<ImportBody> {
     const answer = await fetch(`${this.api.url}/v1/imports/${id}/events`, {
       headers: { authorization: `Bearer ${await tokenFor(athlete)}` },

@@ -7,12 +7,10 @@ import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { eventually } from '../../../test/harness/eventually.js';
 
 const MAIN = path.resolve('dist/apps/simulator/src/main.js');
-/** The most that a SIGKILL may cost. */
-const COALESCED_MS = 250;
 
 let folder: string;
 let stateFile: string;
@@ -80,6 +78,13 @@ async function connect(): Promise<{ id: string; access: string; refresh: string 
   };
 }
 
+/** Until the file has all that has happened so far: it is written whole, a moment after a change. */
+async function untilSaved(): Promise<void> {
+  const { body } = await call('POST', '/__sim/athletes', { provider: 'oura', nights: 1 });
+  const last = JSON.stringify(body.id);
+  await eventually('it is saved', () => readFileSync(stateFile, 'utf8').includes(last));
+}
+
 it.each(['SIGTERM', 'SIGKILL'] as const)('goes on after %s as if nothing had happened', async (signal) => {
   const events: Json[] = [];
   app = http.createServer((request, response) => {
@@ -113,7 +118,7 @@ it.each(['SIGTERM', 'SIGKILL'] as const)('goes on after %s as if nothing had hap
   ];
   const read = () => Promise.all(paths.map(async (at) => (await call('GET', at, undefined, access)).text));
   const before = await read();
-  if (signal === 'SIGKILL') await pause(COALESCED_MS);
+  if (signal === 'SIGKILL') await untilSaved();
   expect(await end(signal)).toBe(signal === 'SIGTERM' ? 0 : null);
 
   await start();
@@ -123,7 +128,7 @@ it.each(['SIGTERM', 'SIGKILL'] as const)('goes on after %s as if nothing had hap
   expect((await call('POST', '/oauth/token', renewal)).status).toBe(200);
   const told = events.length;
   await call('PATCH', `/__sim/activities/${edited!}`, { name: 'Edited again' });
-  for (let waited = 0; events.length === told && waited < 2000; waited += 10) await pause(10);
+  await eventually('it is told', () => events.length > told);
   expect(events.at(-1)).toMatchObject({ aspect_type: 'update', updates: { title: 'Edited again' } });
 });
 
@@ -144,13 +149,13 @@ it.each(['SIGTERM', 'SIGKILL'] as const)('delivers after %s what it still owed',
   const { id } = await connect();
   await call('POST', '/__sim/webhooks', { vendor: 'strava', url });
   await call('POST', '/__sim/activities', { athlete_id: id });
-  for (let waited = 0; events.length === 0 && waited < 2000; waited += 10) await pause(10);
-  await pause(2 * COALESCED_MS);
+  await eventually('a first attempt', () => events.length > 0);
+  await untilSaved();
   await end(signal);
 
   await start();
-  for (let waited = 0; events.length === 1 && waited < 8000; waited += 10) await pause(10);
-  expect(events).toEqual([events[0], events[0]]);
+  await eventually('a second attempt', () => events.length > 1);
+  expect(new Set(events).size).toBe(1);
 });
 
 it('leaves a whole file behind, whenever it is killed', async () => {

@@ -26,19 +26,26 @@ export class OuraClient {
     return toOuraSleep(document, (await this.scoresOf(asker, date, date)).get(date));
   }
 
-  /** Those of the day that this score is of; none where the score is gone. */
+  /**
+   * Those of the day that this score is of; none where the score is gone. The score is asked for again after them: a new sleep
+   * with an old score would look as new as the same sleep with its new one.
+   */
   async sleepsScoredBy(asker: Asker, dailyId: string): Promise<OuraSleep[]> {
     const document = await this.get(asker, 'daily_sleep', dailyId);
     if (document === undefined) return [];
-    const daily = toOuraDailySleep(document);
-    const sleeps = await this.ofDays(asker, 'sleep', daily.day, daily.day);
+    const { day } = toOuraDailySleep(document);
+    const sleeps = await this.ofDays(asker, 'sleep', day, day);
+    const daily = (await this.scoresOf(asker, day, day)).get(day);
     return sleeps.map((sleep) => toOuraSleep(sleep, daily));
   }
 
-  /** The documents of these days, both included, each to be read for itself: one odd document must not hide the others. */
+  /**
+   * The documents of these days, both included, each to be read for itself: one odd document must not hide the others. Scores
+   * are asked for after them here as well.
+   */
   async sleepsOf(asker: Asker, from: string, to: string): Promise<Array<() => OuraSleep>> {
-    const scores = await this.scoresOf(asker, from, to);
     const sleeps = await this.ofDays(asker, 'sleep', from, to);
+    const scores = await this.scoresOf(asker, from, to);
     return sleeps.map((sleep) => () => toOuraSleep(sleep, scores.get(dayOf(sleep))));
   }
 

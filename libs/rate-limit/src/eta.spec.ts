@@ -54,9 +54,9 @@ describe('when the rest will have arrived', () => {
   });
 
   it('is worked out at once also for a hundred thousand activities', () => {
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     expect(at(300_000, 'backfill')).toMatch(/^2027-/);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(500);
   });
 
   it('agrees with trying it, call by call and step by step', () => {

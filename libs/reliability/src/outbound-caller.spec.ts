@@ -14,7 +14,7 @@ const logger = createLogger({ level: 'silent', process: 'test' });
 // Where time is not what is tested, a busy machine must not decide.
 const PATIENT: Bounds = { attemptMs: 10_000, totalMs: 20_000 };
 const ALMOST_NO_PAUSE = () => -0.33;
-const HASTY: Bounds = { attemptMs: 250, totalMs: 900 };
+const HASTY: Bounds = { attemptMs: 500, totalMs: 5_000 };
 const REFUSED = { kind: 'refused' as const, window: 'read 15min' };
 const BOMB = brotliCompressSync(Buffer.alloc(16_000_000));
 const SECRET = 'hunter2-hunter2';
@@ -247,7 +247,7 @@ describe('a call to a real server', () => {
 
   it('does not wait longer than in total for an admission that stays fresh', async () => {
     await caller.close();
-    caller = newCaller({ bounds: HASTY });
+    caller = newCaller({ bounds: { attemptMs: 250, totalMs: 400 } });
     const always: Meter<Refusal> = {
       admit: (signal) => new Books(['stale']).admit(signal),
     };
@@ -290,17 +290,17 @@ describe('a call to a real server', () => {
     expect(await failure(caller.call(get(), books))).toBeInstanceOf(CallTimedOut);
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeGreaterThan(2 * HASTY.attemptMs - 10);
-    expect(tookMs).toBeLessThan(HASTY.totalMs + 1_000);
+    expect(tookMs).toBeLessThan(HASTY.totalMs);
     expect(books.ends).toEqual([settled, settled]);
   });
 
   it('keeps to the total when the attempts would allow more', async () => {
     await caller.close();
-    caller = newCaller({ bounds: { attemptMs: 400, totalMs: 550 } });
+    caller = newCaller({ bounds: { attemptMs: 1_500, totalMs: 1_800 } });
     handlers = [() => undefined];
     const startedAt = performance.now();
     expect(await failure(caller.call(get()))).toBeInstanceOf(CallTimedOut);
-    expect(performance.now() - startedAt).toBeLessThan(900);
+    expect(performance.now() - startedAt).toBeLessThan(2_900);
   });
 
   it.each<[string, Handler, string]>([
@@ -454,7 +454,7 @@ describe('a call to a real server', () => {
 
   it('gives back what waited in vain for a connection', async () => {
     await caller.close();
-    caller = newCaller({ connections: 1, bounds: { attemptMs: 200, totalMs: 250 } });
+    caller = newCaller({ connections: 1, bounds: { attemptMs: 1_000, totalMs: 1_100 } });
     handlers = [() => undefined];
     const [busy, waiting] = [new Books(), new Books()];
     await Promise.all([

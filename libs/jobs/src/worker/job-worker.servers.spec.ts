@@ -232,10 +232,10 @@ describe('a worker', () => {
         signal = given;
         return new Promise(() => undefined);
       });
-      start({ concurrency: 1, deadlineMs: 100, leaseMs: 60 });
+      start({ concurrency: 1, deadlineMs: 2_000, leaseMs: 1_800 });
       await automatic(hung);
       const job = await ended(hung, 'retry_wait');
-      expect(job.last_error).toBe('DeadlinePassed: Not done within 0.1 s');
+      expect(job.last_error).toBe('DeadlinePassed: Not done within 2 s');
       expect(job.waits_ms).toBeGreaterThan(30_000);
       expect(signal?.aborted).toBe(true);
       await automatic(next);
@@ -263,7 +263,7 @@ describe('a worker', () => {
       told.open(signal.reason);
       return { result: { stubborn: true } };
     });
-    const worker = start({ leaseMs: 150 });
+    const worker = start({ leaseMs: 900 });
     await automatic(activity);
     const { job_id } = await ended(activity, 'running');
     await jobs.cancel(ann, job_id);
@@ -306,7 +306,7 @@ describe('a worker', () => {
       await door.opened;
       return { result: {} };
     });
-    start({ leaseMs: 150 });
+    start({ leaseMs: 1_800 });
     await automatic(activity);
     await ended(activity, 'running');
     const expiry = async () => {
@@ -314,7 +314,7 @@ describe('a worker', () => {
       return rows[0]!.at.getTime();
     };
     const first = await expiry();
-    await eventually('it is renewed twice', async () => (await expiry()) >= first + 100);
+    await eventually('it is renewed twice', async () => (await expiry()) >= first + 1_000);
     expect(await runs.requeueExpired()).toEqual([]);
     door.open();
     await ended(activity, 'succeeded');

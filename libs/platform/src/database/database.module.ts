@@ -1,5 +1,5 @@
 import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
+import { DataSource, type DataSourceOptions, type EntityTarget, type ObjectLiteral } from 'typeorm';
 import { type Config } from '../config/config.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { type Logger } from '../logging/logger.js';
@@ -18,7 +18,7 @@ export class DatabaseModule implements OnApplicationShutdown {
     const connected = (config: Config, logger: Logger) => {
       const onLost = (err: Error) => logger.warn({ err }, 'postgres connection lost');
       const options = dataSourceOptions(config.database.url, limits, onLost);
-      return new DataSource({ ...options, entities: [...entities] }).initialize();
+      return initialized({ ...options, entities: [...entities] });
     };
     return {
       module: DatabaseModule,
@@ -32,6 +32,19 @@ export class DatabaseModule implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.dataSource.destroy();
+  }
+}
+
+// A process that starts is busy itself: on a busy machine, two seconds may not be enough for its first connection.
+const TRIES = 3;
+
+async function initialized(options: DataSourceOptions): Promise<DataSource> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await new DataSource(options).initialize();
+    } catch (error) {
+      if (attempt === TRIES) throw error;
+    }
   }
 }
 

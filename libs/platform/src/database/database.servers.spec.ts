@@ -70,7 +70,7 @@ describe('Database behind a link that breaks', () => {
   beforeAll(async () => {
     open = await openTestDatabase();
     proxy = await Proxy.before(open.url);
-    const limits = { applicationName: 'test', poolSize: 2, statementTimeoutMs: 400 };
+    const limits = { applicationName: 'test', poolSize: 2, statementTimeoutMs: 1_500 };
     dataSource = await new DataSource(dataSourceOptions(proxy.url, limits, () => undefined)).initialize();
     database = new Database(dataSource);
   });
@@ -90,7 +90,7 @@ describe('Database behind a link that breaks', () => {
     proxy.freeze();
     const startedAt = performance.now();
     await expect(database.query('select 1')).rejects.toBeInstanceOf(DependencyUnavailable);
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     proxy.heal();
     expect((await database.query('select 2 as two')).rows).toEqual([{ two: 2 }]);
   });

@@ -82,9 +82,12 @@ describe('the throttle', () => {
     await throttle.take('warm-up');
     proxy.freeze();
     expect(await allowed([throttle], 'ann', 50)).toBe(50);
-    const startedAt = performance.now();
+    // Whoever waits gives the timers of a busy machine a turn; who does not, has its answer at once.
+    let turns = 0;
+    const counting = setInterval(() => (turns += 1), 1);
     expect(await allowed([throttle], 'bob', 50)).toBe(50);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    clearInterval(counting);
+    expect(turns).toBe(0);
     await proxy.close();
   });
 });

@@ -19,8 +19,14 @@ describe('the subscription', () => {
   let url: string;
   let echo: boolean;
 
-  beforeAll(async () => (open = await openTestDatabase()));
-  afterAll(() => open.close());
+  beforeAll(async () => {
+    open = await openTestDatabase();
+    strava = await SimulatedStrava.start();
+  });
+  afterAll(async () => {
+    await strava.stop();
+    await open.close();
+  });
   beforeEach(async () => {
     echo = true;
     receiver = createServer((request, response) => {
@@ -30,7 +36,6 @@ describe('the subscription', () => {
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
-    strava = await SimulatedStrava.start();
     caller = new OutboundCaller(
       { attemptMs: 3_000, totalMs: 4_000 },
       { name: 'strava', hosts: [strava.apiUrl], logger },
@@ -38,7 +43,7 @@ describe('the subscription', () => {
   });
   afterEach(async () => {
     await caller.close();
-    await strava.stop();
+    await strava.control('POST', '/reset');
     receiver.closeAllConnections();
     receiver.close();
     await open.database.query('truncate webhook_subscription');
