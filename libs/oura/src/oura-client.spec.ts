@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type AthleteCalls } from '#connections';
 import { OuraClient } from './oura-client.js';
 
-const somebody = { athleteId: 'somebody', class: 'webhook' } as const;
+const somebody = { athleteId: 'somebody', class: 'live' } as const;
 const day = '2026-11-10';
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 10, 8, minute)).toISOString();
 
