@@ -1,4 +1,11 @@
+export { type Cause, CAUSE_ANSWERS, type CauseAnswer, CauseError, causeOf, CAUSES } from './causes.js';
+export { type Ask, Coalescer, type Work } from './coalesce/coalescer.js';
+export { DeadlineExceeded, Superseded } from './coalesce/coalesce.errors.js';
 export { type Head, type OutboundAnswer, type OutboundRequest } from './exchange.js';
-export { type Admission, type Meter, type Refusal } from './meter.js';
+export { gateDecisions } from './gate/gate-metrics.js';
+export { type Admission, type GatePolicy, SessionGate } from './gate/session-gate.js';
+export { type Leave, type Meter, type Refusal } from './meter.js';
 export { type Answered, type Bounds, OutboundCaller, type OutboundOptions } from './outbound-caller.js';
 export { AnswerTooLarge, CallAborted, CallTimedOut, ConnectionFailed } from './outbound.errors.js';
+export { ReliabilityModule } from './reliability.module.js';
+export { listeningConnection, reliabilityConnection } from './reliability-connection.js';

@@ -2,7 +2,7 @@ import { type Head } from './exchange.js';
 
 /** What governs the calls to a vendor. Each HTTP request, the second try included, is one admission. */
 export interface Meter<No extends Refusal> {
-  admit(signal?: AbortSignal): Promise<Admission | No>;
+  admit(signal?: AbortSignal): Promise<Leave | No>;
 }
 
 /** A meter's own way to say no; the caller gets it as it is. */
@@ -11,7 +11,7 @@ export interface Refusal {
 }
 
 /** Leave to make one request. It is settled or given back, one of them and once. */
-export interface Admission {
+export interface Leave {
   readonly kind: 'granted';
   /** Asked just before the request is written; one that has grown stale is given back and taken anew. */
   isFresh(): boolean;

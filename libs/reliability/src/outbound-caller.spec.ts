@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { createLogger } from '#platform';
 import { eventually } from '../../../test/harness/eventually.js';
 import { type Exchange, type Exchanged, type Head, type OutboundRequest } from './exchange.js';
-import { type Admission, type Meter, type Refusal } from './meter.js';
+import { type Leave, type Meter, type Refusal } from './meter.js';
 import { type Bounds, OutboundCaller } from './outbound-caller.js';
 import { AnswerTooLarge, CallAborted, CallTimedOut, ConnectionFailed } from './outbound.errors.js';
 
@@ -28,7 +28,7 @@ class Books implements Meter<Refusal> {
     private readonly closing: (entry: string) => void = () => undefined,
   ) {}
 
-  async admit(signal?: AbortSignal): Promise<Admission | Refusal> {
+  async admit(signal?: AbortSignal): Promise<Leave | Refusal> {
     this.asked += 1;
     await Promise.resolve();
     signal?.throwIfAborted();

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { type AppError, type Logger } from '#platform';
 import { type Exchange, type Exchanged, type OutboundAnswer, type OutboundRequest } from './exchange.js';
 import { HttpExchange } from './http-exchange.js';
-import { type Admission, type Meter, type Refusal } from './meter.js';
+import { type Leave, type Meter, type Refusal } from './meter.js';
 import { outboundDuration, outboundRetries } from './outbound-metrics.js';
 import { AnswerTooLarge, CallAborted, CallTimedOut, ConnectionFailed } from './outbound.errors.js';
 import { abortion, within } from './within.js';
@@ -48,7 +48,7 @@ const CONNECTIONS = 16;
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 400;
 
-const UNMETERED: Admission = {
+const UNMETERED: Leave = {
   kind: 'granted',
   isFresh: () => true,
   settle: () => Promise.resolve(),
@@ -95,7 +95,7 @@ export class OutboundCaller {
     return this.http.close();
   }
 
-  private async run<No extends Refusal>(call: Call<No>, admission: Admission): Promise<Answered | No> {
+  private async run<No extends Refusal>(call: Call<No>, admission: Leave): Promise<Answered | No> {
     const first = await this.attempt(call, admission);
     if (isRefusal(first)) return first;
     const second = isWorthRepeating(call, first) ? await this.repeat(call, first) : undefined;
@@ -122,7 +122,7 @@ export class OutboundCaller {
   }
 
   /** One request on the wire, under an admission that is fresh when it is written. */
-  private async attempt<No extends Refusal>(call: Call<No>, admission: Admission): Promise<Outcome | No> {
+  private async attempt<No extends Refusal>(call: Call<No>, admission: Leave): Promise<Outcome | No> {
     let current = admission;
     for (;;) {
       const exchanged = await this.send(call, current);
@@ -136,7 +136,7 @@ export class OutboundCaller {
     }
   }
 
-  private async send<No extends Refusal>(call: Call<No>, admission: Admission): Promise<Exchanged> {
+  private async send<No extends Refusal>(call: Call<No>, admission: Leave): Promise<Exchanged> {
     const { request, host } = call;
     const stopTimer = outboundDuration.startTimer({ target: this.options.name });
     const exchanged = await within(this.bounds.attemptMs, call.signal, host, (signal) =>
@@ -152,7 +152,7 @@ export class OutboundCaller {
     meter: Meter<No> | undefined,
     signal: AbortSignal | undefined,
     host: string,
-  ): Promise<Admission | No> {
+  ): Promise<Leave | No> {
     if (signal?.aborted) throw abortion(signal, host);
     if (!meter) return UNMETERED;
     const admission = await meter.admit(signal).catch((error: unknown) => {
@@ -163,7 +163,7 @@ export class OutboundCaller {
     throw abortion(signal, host);
   }
 
-  private account(admission: Admission, exchanged: Exchanged): Promise<void> {
+  private account(admission: Leave, exchanged: Exchanged): Promise<void> {
     if (exchanged.kind === 'answered') return this.bookkeep(() => admission.settle(exchanged.answer));
     if (exchanged.kind === 'stale' || !exchanged.written) return this.bookkeep(() => admission.giveBack());
     return this.bookkeep(() => admission.settle(exchanged.head));

@@ -1,4 +1,5 @@
 import { type DynamicModule, Module, type Provider, type Type } from '@nestjs/common';
+import { ReliabilityModule } from '#reliability';
 import { StreamGauges } from './counts/gauges.js';
 import { StreamCounts } from './counts/stream-counts.js';
 import { StreamAttempts } from './fetch/stream-attempts.js';
@@ -21,16 +22,16 @@ const shared = [StreamFetches, StreamEndings, StreamAttempts, StreamCounts, Stre
 export class StreamsModule {
   /** For those who read, and fetch what somebody is waiting for. */
   static reading(source: Type<StreamSource>, from: Type): DynamicModule {
-    return module(source, from, [Bodies, Heads, PromptFetch, PromptShare, Streams]);
+    return module(source, [from, ReliabilityModule], [Bodies, Heads, PromptFetch, PromptShare, Streams]);
   }
 
   /** For those who fetch. */
   static working(source: Type<StreamSource>, from: Type): DynamicModule {
-    return module(source, from, [StaleCleanup, StreamGauges, UploadedStreams]);
+    return module(source, [from], [StaleCleanup, StreamGauges, UploadedStreams]);
   }
 }
 
-function module(source: Type<StreamSource>, from: Type, own: Type[]): DynamicModule {
+function module(source: Type<StreamSource>, imports: Type[], own: Type[]): DynamicModule {
   const providers: Provider[] = [...shared, ...own, { provide: STREAM_SOURCE, useExisting: source }];
-  return { module: StreamsModule, imports: [from], providers, exports: [...shared, ...own] };
+  return { module: StreamsModule, imports, providers, exports: [...shared, ...own] };
 }

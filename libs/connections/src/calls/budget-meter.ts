@@ -1,5 +1,5 @@
 import { type Acquisition, type Call, type Permit, type Refused, type Usage } from '#rate-limit';
-import { type Admission, type Head, type Meter } from '#reliability';
+import { type Head, type Leave, type Meter } from '#reliability';
 
 /** What a call needs of the `VendorBudget`. */
 export interface CallBudget {
@@ -44,7 +44,7 @@ export class BudgetMeter implements Meter<No> {
     private readonly metering: Metering,
   ) {}
 
-  async admit(signal?: AbortSignal): Promise<Admission | No> {
+  async admit(signal?: AbortSignal): Promise<Leave | No> {
     const { waitMs } = this.metering;
     const acquisition = await this.budget.acquirePatiently(this.call, { waitMs, signal });
     if (acquisition.kind !== 'granted') return acquisition;

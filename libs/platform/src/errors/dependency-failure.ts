@@ -20,7 +20,7 @@ const POSTGRES_STATES = /^(57P0[1-3]|53300|08...|57014|25P03)$/;
 const POSTGRES_TEXTS =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|pool after calling end/i;
 const REDIS_TEXTS =
-  /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|BUSY|MISCONF)\b|^connection is closed|^command timed out|stream isn't writeable/i;
+  /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|BUSY|MISCONF|OOM)\b|^connection is closed|^command timed out|stream isn't writeable/i;
 
 /** Of an error that a Postgres client threw. A network error elsewhere may be anybody's: a vendor's, or the caller's own. */
 export function isPostgresAway(error: unknown): boolean {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { register } from 'prom-client';
 import { createLogger, type Database, NotFound, timeScale } from '#platform';
 import { newAthlete } from '../../../../test/harness/athletes.js';
 import { eventually } from '../../../../test/harness/eventually.js';
+import { type Replica, Replicas } from '../../../../test/harness/replicas.js';
 import { openTestDatabase, type OpenDatabase } from '../../../../test/harness/test-database.js';
 import { type Fetched } from '../fetch/stream-source.js';
 import { FETCH_STATUSES } from '../lifecycle/fetch-state.js';
@@ -29,27 +31,37 @@ describe('a reader who would wait', () => {
   let athleteId: string;
   let source: ScriptedSource;
   let streams: Streams;
+  const replicas = new Replicas();
+  let here: Replica;
+  let elsewhere: Replica;
   beforeAll(async () => {
     open = await openTestDatabase();
     sql = open.database;
     athleteId = await newAthlete(sql);
+    [here, elsewhere] = [await replicas.start(), await replicas.start()];
   });
-  afterAll(() => open.close());
+  afterAll(async () => {
+    replicas.end();
+    await open.close();
+  });
   beforeEach(() => {
     source = new ScriptedSource();
     source.answers(answered);
-    streams = newProcess();
+    streams = newProcess(here);
   });
 
-  function newProcess(): Streams {
+  function newProcess({ coalescer }: Replica): Streams {
     const logger = createLogger({ level: 'silent', process: 'test' });
-    return streamsOn(
-      sql,
-      new PromptFetch(attemptsWith(sql, source), new PromptShare(timeScale(1)), sql, logger),
-    );
+    const attempts = attemptsWith(sql, source);
+    const share = new PromptShare(timeScale(1));
+    return streamsOn(sql, new PromptFetch(attempts, share, coalescer, source, sql, logger));
   }
   const read = (activityId: string, waitMs: number, by = streams): Promise<Reading> =>
     by.read({ athleteId, activityId, cut: {}, has: [], waitMs });
+  const followed = async () => {
+    const { values } = await register.getSingleMetric('coalesced_requests_total')!.get();
+    return values.find(({ labels }) => labels['part'] === 'followed')?.value ?? 0;
+  };
   const isFetching = (id: string) => async () => (await stateOf(sql, id)).status === 'fetching';
 
   it('gets streams that nobody has fetched yet, as urgently as a person who looks on', async () => {
@@ -66,9 +78,31 @@ describe('a reader who would wait', () => {
     expect(await stateOf(sql, id)).toMatchObject({ fence: 1 });
   });
 
-  it('shares it with those in other processes', async () => {
+  it('shares it with those in other processes, who need no leave of the budget', async () => {
     const id = await newActivity(sql, athleteId);
-    const readers = [1, 2, 3].flatMap(() => [read(id, LONG_MS), read(id, LONG_MS, newProcess())]);
+    const other = newProcess(elsewhere);
+    const before = await followed();
+    // Whoever asks the source waits there for the budget's leave.
+    let grant: () => void = () => undefined;
+    const granted = new Promise<void>((resolve) => (grant = resolve));
+    source.script = async ({ claim }) => {
+      await granted;
+      return (await claim()) ? answered : { kind: 'unclaimed' };
+    };
+    const readers = [1, 2, 3].flatMap(() => [read(id, LONG_MS), read(id, LONG_MS, other)]);
+    await eventually('one that follows', async () => (await followed()) > before);
+    grant();
+    for (const reading of await Promise.all(readers)) expect(reading).toMatchObject({ kind: 'stored' });
+    expect(source.asked).toHaveLength(1);
+    expect(await stateOf(sql, id)).toMatchObject({ fence: 1 });
+  });
+
+  it('shares it by the claim alone while Redis is away', async () => {
+    const id = await newActivity(sql, athleteId);
+    const cutOff = await replicas.start();
+    cutOff.redis.disconnect();
+    const other = newProcess(cutOff);
+    const readers = [1, 2, 3].flatMap(() => [read(id, LONG_MS), read(id, LONG_MS, other)]);
     for (const reading of await Promise.all(readers)) expect(reading).toMatchObject({ kind: 'stored' });
     expect(await stateOf(sql, id)).toMatchObject({ fence: 1 });
   });

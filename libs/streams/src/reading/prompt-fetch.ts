@@ -1,20 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { Database, LOGGER, type Logger, OneAtATime } from '#platform';
+import { Database, LOGGER, type Logger } from '#platform';
+import { Coalescer } from '#reliability';
 import { type AttemptOutcome, StreamAttempts, type Target } from '../fetch/stream-attempts.js';
+import { STREAM_SOURCE, type StreamSource } from '../fetch/stream-source.js';
 import { type FetchStatus } from '../lifecycle/fetch-state.js';
 import { PromptShare } from './prompt-share.js';
 
 const LOOK_EVERY_MS = 100;
 
-/** Somebody is looking at the activity: its streams are fetched now, or the attempt that is under way is waited for. */
+/**
+ * Somebody is looking at the activity: its streams are fetched now, or the attempt that is under way is waited for. Whoever looks
+ * at the same activity, through whichever replica, shares one attempt: the others need no leave of the budget and hear of its
+ * end at once. The claim does not depend on that; it lets one of them through where Redis is away, and the others look at the row.
+ */
 @Injectable()
 export class PromptFetch {
-  private readonly fetching = new OneAtATime<AttemptOutcome | undefined>();
-
   constructor(
     private readonly attempts: StreamAttempts,
     private readonly share: PromptShare,
+    private readonly coalescer: Coalescer,
+    @Inject(STREAM_SOURCE) private readonly source: StreamSource,
     private readonly database: Database,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -23,7 +29,7 @@ export class PromptFetch {
   async within(target: Target, status: FetchStatus, waitMs: number): Promise<void> {
     const untilMs = performance.now() + waitMs;
     if (status === 'pending') {
-      const attempt = this.fetching.run(target.id, () => this.attempt(target, waitMs));
+      const attempt = this.sharedAttempt(target, waitMs);
       // Nobody waits for the rest of it, the end of the process least of all.
       const outcome = await Promise.race([attempt, pause(waitMs, undefined, { ref: false })]);
       // Another process has it.
@@ -32,13 +38,20 @@ export class PromptFetch {
     await this.whileFetching(target.id, untilMs);
   }
 
-  private async attempt(target: Target, waitMs: number): Promise<AttemptOutcome | undefined> {
-    if (!(await this.isTheirTurn(target.athleteId, waitMs))) return undefined;
+  /** For as long as it can last: the call is paid for, and the next who looks finds it under way. */
+  private sharedAttempt(target: Target, waitMs: number): Promise<AttemptOutcome | null> {
+    const deadlineMs = waitMs + this.source.longestCallMs;
+    const ask = { scope: 'streams', client: target.athleteId, intent: target.id, deadlineMs };
+    return this.coalescer.share(ask, () => this.attempt(target, waitMs));
+  }
+
+  private async attempt(target: Target, waitMs: number): Promise<AttemptOutcome | null> {
+    if (!(await this.isTheirTurn(target.athleteId, waitMs))) return null;
     try {
       return await this.attempts.attempt(target, { class: 'live', waitMs });
     } catch (err) {
       this.logger.warn({ err, activity_id: target.id }, 'prompt stream fetch failed');
-      return undefined;
+      return null;
     } finally {
       this.share.end(target.athleteId);
     }

@@ -1,0 +1,566 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { register } from 'prom-client';
+import { NotFound } from '#platform';
+import { eventually } from '../../../../test/harness/eventually.js';
+import { Proxy } from '../../../../test/harness/proxy.js';
+import { RedisServer } from '../../../../test/harness/redis-server.js';
+import { ReplicaProcess } from '../../../../test/harness/replica-process.js';
+import { type Replica, Replicas } from '../../../../test/harness/replicas.js';
+import { required } from '../../../../test/harness/servers.js';
+import { CauseError } from '../causes.js';
+import { DeadlineExceeded, Superseded } from './coalesce.errors.js';
+import { type Ask } from './coalescer.js';
+
+// Longer than any of this takes: who waits so long waits for what happens, not for the time to be up.
+const LONG_MS = 50_000;
+// More of them before a release: MODEL_RUNS=1000.
+const RUNS = Number(process.env['MODEL_RUNS'] ?? 25);
+
+const ask = (intent: string, more: Partial<Ask> = {}): Ask => ({
+  scope: 'test',
+  client: 'ann',
+  intent,
+  deadlineMs: LONG_MS,
+  ...more,
+});
+
+interface Piece {
+  readonly signal: AbortSignal;
+  end(value: unknown): void;
+  fail(error: Error): void;
+}
+
+/** Work that ends when it is told to, or with its signal. */
+class Workbench {
+  readonly pieces: Piece[] = [];
+
+  readonly work = (signal: AbortSignal): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      this.pieces.push({ signal, end: resolve, fail: reject });
+    });
+
+  async begun(count = 1): Promise<Piece> {
+    return eventually('the work', () => this.pieces[count - 1]);
+  }
+}
+
+const settled = async (promises: ReadonlyArray<Promise<unknown>>) =>
+  (await Promise.allSettled(promises)).map((one) =>
+    one.status === 'fulfilled' ? one.value : (one.reason as Error).name,
+  );
+
+async function counted(part: string): Promise<number> {
+  const { values } = await register.getSingleMetric('coalesced_requests_total')!.get();
+  return values.find(({ labels }) => labels['part'] === part && labels['scope'] === 'test')?.value ?? 0;
+}
+
+describe('requests that are the same', () => {
+  let replicas: Replicas;
+  let here: Replica;
+  let elsewhere: Replica;
+  let bench: Workbench;
+  beforeEach(async () => {
+    replicas = new Replicas();
+    [here, elsewhere] = [await replicas.start(), await replicas.start()];
+    bench = new Workbench();
+  });
+  afterEach(() => replicas.end());
+
+  const share = (intent: string, more?: Partial<Ask>, by = here) =>
+    by.coalescer.share(ask(intent, more), bench.work);
+  const keys = () => here.redis.keys(`${replicas.keyPrefix}*`);
+  /** Asks elsewhere for what is led here, and waits until that is known. */
+  async function follow(
+    intent: string,
+    more?: Partial<Ask>,
+    by = elsewhere,
+  ): Promise<{ answer: Promise<unknown> }> {
+    const before = await counted('followed');
+    const answer = share(intent, more, by);
+    answer.catch(() => undefined);
+    await eventually('the follower', async () => (await counted('followed')) > before);
+    return { answer };
+  }
+  async function nothingIsLeft(): Promise<void> {
+    // The ends of what nobody waits for any more take a round trip.
+    await eventually('nothing', () => here.coalescer.size + elsewhere.coalescer.size === 0);
+    await eventually('no key', async () => (await keys()).length === 0);
+  }
+
+  it('are one, however many ask in one process', async () => {
+    const all = Array.from({ length: 1_000 }, () => share('a'));
+    (await bench.begun()).end({ url: 'x' });
+    for (const answer of await Promise.all(all)) expect(answer).toEqual({ url: 'x' });
+    expect(bench.pieces).toHaveLength(1);
+    await nothingIsLeft();
+  });
+
+  it('are one over two replicas', async () => {
+    const before = await counted('followed');
+    const all = Array.from({ length: 1_000 }, (_, n) => share('a', {}, n % 2 ? here : elsewhere));
+    const piece = await bench.begun();
+    await eventually('the follower', async () => (await counted('followed')) > before);
+    piece.end({ url: 'x' });
+    for (const answer of await Promise.all(all)) expect(answer).toEqual({ url: 'x' });
+    expect(bench.pieces).toHaveLength(1);
+    expect([here.coalescer.size, elsewhere.coalescer.size]).toEqual([0, 0]);
+    // The outcome is kept for whoever was not woken, and for no longer.
+    const [left] = await keys();
+    expect(await here.redis.pttl(left!.slice(replicas.keyPrefix.length))).toBeGreaterThan(0);
+  });
+
+  it('share a failure: here as it is, elsewhere by its cause', async () => {
+    const answers = [share('a'), share('a')];
+    const piece = await bench.begun();
+    const { answer } = await follow('a');
+    piece.fail(new NotFound('No such episode'));
+    for (const one of answers) await expect(one).rejects.toThrow(NotFound);
+    await expect(answer).rejects.toMatchObject({ name: 'CauseError', why: 'not_found' });
+    await expect(answer).rejects.toThrow(CauseError);
+  });
+
+  it('are one only while they are under way', async () => {
+    const first = share('a');
+    (await bench.begun(1)).end(1);
+    expect(await first).toBe(1);
+    const second = share('a', {}, elsewhere);
+    (await bench.begun(2)).end(2);
+    expect(await second).toBe(2);
+    await nothingIsLeft();
+  });
+
+  it('are not those of another client, of another scope or for something else', async () => {
+    const all = [share('a'), share('b'), share('a', { client: 'bob' }), share('a', { scope: 'other' })];
+    await bench.begun(4);
+    bench.pieces.forEach((piece, index) => piece.end(index));
+    expect(new Set(await Promise.all(all)).size).toBe(4);
+    await nothingIsLeft();
+  });
+
+  it.each([null, 0, '', false, [], { deep: [1, 'ü', null] }])(
+    'bring %j elsewhere as it is',
+    async (value) => {
+      const first = share('a');
+      const piece = await bench.begun();
+      const { answer } = await follow('a');
+      piece.end(value);
+      expect([await first, await answer]).toEqual([value, value]);
+    },
+  );
+
+  it('keep what a client is called out of Redis', async () => {
+    const first = share('a secret', { client: '203.0.113.7' });
+    const piece = await bench.begun();
+    expect((await keys()).join()).not.toMatch(/secret|203/);
+    piece.end(1);
+    await first;
+  });
+
+  describe('and somebody leaves', () => {
+    it('each has a deadline of their own, which ends nothing for the others', async () => {
+      const patient = share('a');
+      const piece = await bench.begun();
+      await expect(share('a', { deadlineMs: 20 })).rejects.toThrow(DeadlineExceeded);
+      const { answer } = await follow('a', { deadlineMs: 300 });
+      await expect(answer).rejects.toThrow(DeadlineExceeded);
+      expect(piece.signal.aborted).toBe(false);
+      piece.end(1);
+      expect(await patient).toBe(1);
+    });
+
+    it('one who aborts is told why, at once, and the others wait on', async () => {
+      const abort = new AbortController();
+      const [first, second] = [share('a', { signal: abort.signal }), share('a')];
+      const piece = await bench.begun();
+      abort.abort(new Error('gone'));
+      await expect(first).rejects.toThrow('gone');
+      expect(piece.signal.aborted).toBe(false);
+      piece.end(1);
+      expect(await second).toBe(1);
+    });
+
+    it('nothing is begun for who has gone already', async () => {
+      await expect(share('a', { signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone');
+      expect(bench.pieces).toHaveLength(0);
+      await nothingIsLeft();
+    });
+
+    it('the work ends with the last of them, and the next begins anew', async () => {
+      const abort = new AbortController();
+      const first = share('a', { signal: abort.signal });
+      const piece = await bench.begun();
+      abort.abort(new Error('gone'));
+      await expect(first).rejects.toThrow('gone');
+      await eventually('the end', () => piece.signal.aborted);
+      expect(piece.signal.reason).toMatchObject({ message: 'gone' });
+      const second = share('a');
+      (await bench.begun(2)).end(2);
+      expect(await second).toBe(2);
+      await nothingIsLeft();
+    });
+
+    it('the work goes on for those who wait elsewhere, and whoever comes back joins it', async () => {
+      const abort = new AbortController();
+      const first = share('a', { signal: abort.signal });
+      const piece = await bench.begun();
+      const { answer } = await follow('a');
+      abort.abort(new Error('gone'));
+      await expect(first).rejects.toThrow('gone');
+      const { answer: again } = await follow('a', {}, here);
+      piece.end(1);
+      expect([await answer, await again]).toEqual([1, 1]);
+      expect(bench.pieces).toHaveLength(1);
+    });
+
+    it('and the last of those elsewhere ends it', async () => {
+      const first = share('a', { deadlineMs: 100 });
+      const piece = await bench.begun();
+      const { answer } = await follow('a', { deadlineMs: 300 });
+      await expect(first).rejects.toThrow(DeadlineExceeded);
+      await expect(answer).rejects.toThrow(DeadlineExceeded);
+      await eventually('the end', () => piece.signal.aborted);
+      await nothingIsLeft();
+    });
+
+    it('work that pays no heed to its signal is not waited for', async () => {
+      const deaf = here.coalescer.share(ask('a', { deadlineMs: 50 }), () => new Promise(() => undefined));
+      await expect(deaf).rejects.toThrow(DeadlineExceeded);
+      await nothingIsLeft();
+    });
+  });
+
+  describe('and the client wants something else by now', () => {
+    const newest = { supersedes: true };
+
+    it('the older is told so at once and its work ended', async () => {
+      const older = [share('a', newest), share('a', newest)];
+      const piece = await bench.begun();
+      const newer = share('b', newest);
+      for (const one of older) await expect(one).rejects.toThrow(Superseded);
+      expect(piece.signal.reason).toBeInstanceOf(Superseded);
+      (await bench.begun(2)).end(2);
+      expect(await newer).toBe(2);
+      await nothingIsLeft();
+    });
+
+    it('so too when it is asked elsewhere, whether they led or followed', async () => {
+      const third = await replicas.start();
+      const led = share('a', newest);
+      led.catch(() => undefined);
+      const piece = await bench.begun();
+      const { answer: followed } = await follow('a', newest);
+      const newer = share('b', newest, third);
+      await expect(led).rejects.toThrow(Superseded);
+      await expect(followed).rejects.toThrow(Superseded);
+      await eventually('the end', () => piece.signal.reason instanceof Superseded);
+      (await bench.begun(2)).end(2);
+      expect(await newer).toBe(2);
+      expect(bench.pieces).toHaveLength(2);
+      await nothingIsLeft();
+    });
+
+    it('so too where no word comes through, as soon as they look', async () => {
+      here.ears.disconnect();
+      const led = share('a', newest);
+      led.catch(() => undefined);
+      const piece = await bench.begun();
+      const newer = share('b', newest, elsewhere);
+      await expect(led).rejects.toThrow(Superseded);
+      expect(piece.signal.aborted).toBe(true);
+      (await bench.begun(2)).end(2);
+      expect(await newer).toBe(2);
+    });
+
+    it('the first may become the newest again', async () => {
+      const first = share('a', newest);
+      await bench.begun();
+      const second = share('b', newest, elsewhere);
+      await expect(first).rejects.toThrow(Superseded);
+      await bench.begun(2);
+      const third = share('a', newest);
+      await expect(second).rejects.toThrow(Superseded);
+      (await bench.begun(3)).end(3);
+      expect(await third).toBe(3);
+      await nothingIsLeft();
+    });
+
+    it('of five switches in 200 ms the last is answered, and one work is left', async () => {
+      const all: Array<Promise<unknown>> = [];
+      for (const episode of ['1', '2', '3', '4', '5']) {
+        all.push(share(episode, newest, Number(episode) % 2 ? here : elsewhere));
+        all.at(-1)!.catch(() => undefined);
+        await pause(40);
+      }
+      await eventually('one left', () => bench.pieces.filter(({ signal }) => !signal.aborted).length === 1);
+      bench.pieces.find(({ signal }) => !signal.aborted)!.end('last');
+      const switched = Array<string>(4).fill('Superseded');
+      expect(await settled(all)).toEqual([...switched, 'last']);
+      await nothingIsLeft();
+    });
+
+    it('another client and another scope are not meant', async () => {
+      const all = [
+        share('a', newest),
+        share('b', { ...newest, client: 'bob' }),
+        share('b', { ...newest, scope: 'other' }),
+        share('b'),
+      ];
+      await bench.begun(4);
+      bench.pieces.forEach((piece) => piece.end(1));
+      expect(await Promise.all(all)).toEqual([1, 1, 1, 1]);
+    });
+  });
+
+  describe('and a process dies', () => {
+    it('a follower takes the place of a leader that was killed', async () => {
+      const dying = await ReplicaProcess.start(replicas.url, replicas.keyPrefix);
+      dying.order('share', { ask: ask('a'), times: 10, workMs: LONG_MS, value: 'never' });
+      await dying.told('working');
+      const { answer: first } = await follow('a', {}, here);
+      const { answer: second } = await follow('a');
+      const before = await counted('took_over');
+      await dying.kill();
+      (await bench.begun()).end('from another');
+      expect([await first, await second]).toEqual(['from another', 'from another']);
+      expect(bench.pieces).toHaveLength(1);
+      expect(await counted('took_over')).toBe(before + 1);
+    });
+
+    it('those who follow it keep their own deadline', async () => {
+      const dying = await ReplicaProcess.start(replicas.url, replicas.keyPrefix);
+      dying.order('share', { ask: ask('a'), times: 1, workMs: LONG_MS, value: 'never' });
+      await dying.told('working');
+      const { answer } = await follow('a', { deadlineMs: 400 });
+      await dying.kill();
+      await expect(answer).rejects.toThrow(DeadlineExceeded);
+      await nothingIsLeft();
+    });
+
+    it('what it was doing is superseded all the same', async () => {
+      const dying = await ReplicaProcess.start(replicas.url, replicas.keyPrefix);
+      dying.order('share', {
+        ask: ask('a', { supersedes: true }),
+        times: 1,
+        workMs: LONG_MS,
+        value: 'never',
+      });
+      await dying.told('working');
+      const { answer } = await follow('a', { supersedes: true });
+      await dying.kill();
+      const newer = share('b', { supersedes: true });
+      await expect(answer).rejects.toThrow(Superseded);
+      (await bench.begun()).end('b');
+      expect(await newer).toBe('b');
+      await nothingIsLeft();
+    });
+
+    it('work in another process is ended by a newer request here', async () => {
+      const other = await ReplicaProcess.start(replicas.url, replicas.keyPrefix);
+      other.order('share', { ask: ask('a', { supersedes: true }), times: 3, workMs: LONG_MS, value: 'a' });
+      await other.told('working');
+      const newer = share('b', { supersedes: true });
+      expect(await other.told('answers')).toEqual(Array(3).fill('Superseded'));
+      await other.told('aborted');
+      (await bench.begun()).end('b');
+      expect(await newer).toBe('b');
+      await other.kill();
+    });
+  });
+
+  describe('and Redis does not help', () => {
+    it('they are one in each process, and that is told', async () => {
+      const before = await counted('alone');
+      here.redis.disconnect();
+      const all = [
+        share('a'),
+        share('a'),
+        share('b', { supersedes: true }),
+        share('c', { supersedes: true }),
+      ];
+      all[2]!.catch(() => undefined);
+      await bench.begun(2);
+      bench.pieces.forEach((piece) => piece.end('alone'));
+      expect(await settled(all)).toEqual(['alone', 'alone', 'Superseded', 'alone']);
+      expect(await counted('alone')).toBeGreaterThanOrEqual(before + 2);
+      expect(here.coalescer.size).toBe(0);
+    });
+
+    it('the work of those who leave is ended as well', async () => {
+      here.redis.disconnect();
+      const first = share('a', { deadlineMs: 100 });
+      const piece = await bench.begun();
+      await expect(first).rejects.toThrow(DeadlineExceeded);
+      expect(piece.signal.aborted).toBe(true);
+    });
+
+    it('nobody waits for long when it is frozen, and only the first waits at all', async () => {
+      const proxy = await Proxy.before(required('REDIS_URL'));
+      const frozen = await replicas.start(proxy.url, 500);
+      proxy.freeze();
+      const instantly = () => Promise.resolve('done');
+      expect(await frozen.coalescer.share(ask('a'), instantly)).toBe('done');
+      const startedAt = performance.now();
+      expect(await frozen.coalescer.share(ask('b'), instantly)).toBe('done');
+      expect(performance.now() - startedAt).toBeLessThan(400);
+      await proxy.close();
+    });
+
+    it('another takes over from a leader that cannot renew its lease, and each gets an answer', async () => {
+      const proxy = await Proxy.before(required('REDIS_URL'));
+      const cutOff = await replicas.start(proxy.url, 500);
+      const own = new Workbench();
+      const led = cutOff.coalescer.share(ask('a'), own.work);
+      const piece = await own.begun();
+      const { answer } = await follow('a');
+      proxy.freeze();
+      (await bench.begun()).end('new');
+      expect(await answer).toBe('new');
+      piece.end('old');
+      expect(await led).toBe('old');
+      await proxy.close();
+    });
+
+    it('a leader that comes back to find another leading follows it', async () => {
+      const led = share('a', { supersedes: true });
+      const piece = await bench.begun();
+      const [key] = await keys();
+      const bare = key!.slice(replicas.keyPrefix.length);
+      const fields = Object.entries(await here.redis.hgetall(bare));
+      const [intent, flight] = fields.find(([field]) => field !== 'latest')!;
+      // As if it had slept through its lease and another had taken it.
+      await here.redis.hset(bare, intent, flight.replace(/^\S+ \d+/, 'another 0'));
+      await eventually('the end', () => piece.signal.aborted);
+      (await bench.begun(2)).end('again');
+      expect(await led).toBe('again');
+    });
+
+    it('followers find an outcome of which no word came', async () => {
+      elsewhere.ears.disconnect();
+      const first = share('a');
+      const piece = await bench.begun();
+      const { answer } = await follow('a');
+      piece.end(1);
+      expect([await first, await answer]).toEqual([1, 1]);
+    });
+
+    it('a restarted one learns what is under way', async () => {
+      const server = await RedisServer.start();
+      const own = new Replicas(server.url);
+      const [one, two] = [await own.start(), await own.start()];
+      const led = one.coalescer.share(ask('a'), bench.work);
+      const piece = await bench.begun();
+      await server.kill();
+      await server.start();
+      await eventually('the connections', () => [one, two].every(({ redis }) => redis.status === 'ready'));
+      await eventually('the lease again', async () => (await two.redis.keys('*')).length === 1);
+      const before = await counted('followed');
+      const followed = two.coalescer.share(ask('a'), bench.work);
+      await eventually('the follower', async () => (await counted('followed')) > before);
+      piece.end(1);
+      expect([await led, await followed]).toEqual([1, 1]);
+      own.end();
+      await server.kill();
+    });
+  });
+
+  it('leave nothing behind: 100,000 of them, ended in every way', async () => {
+    const ways = ['end', 'fail', 'abort', 'late', 'supersede', 'elsewhere'] as const;
+    let next = 0;
+    const one = async (n: number): Promise<void> => {
+      const way = ways[n % ways.length]!;
+      const request = ask(`${n}`, { client: `c${n}` });
+      const ending = (signal: AbortSignal) =>
+        new Promise<number>((resolve, reject) => {
+          if (way === 'end' || way === 'elsewhere') resolve(n);
+          else if (way === 'fail') reject(new Error('broken'));
+          else signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+        });
+      const by = n % 2 ? here : elsewhere;
+      const other = n % 2 ? elsewhere : here;
+      if (way === 'end') await by.coalescer.share(request, ending);
+      else if (way === 'fail') await expect(by.coalescer.share(request, ending)).rejects.toThrow('broken');
+      else if (way === 'late')
+        await settled([by.coalescer.share({ ...request, deadlineMs: 1 + (n % 7) }, ending)]);
+      else if (way === 'elsewhere')
+        await Promise.all([by.coalescer.share(request, ending), other.coalescer.share(request, ending)]);
+      else if (way === 'abort') {
+        const abort = new AbortController();
+        const answer = by.coalescer.share({ ...request, signal: abort.signal }, ending);
+        setTimeout(() => abort.abort(new Error('gone')), n % 5);
+        await settled([answer]);
+      } else {
+        // Which of them Redis hears of first is open; the other one is late.
+        const newest = { ...request, supersedes: true, deadlineMs: 50 };
+        const older = by.coalescer.share(newest, ending);
+        const newer = other.coalescer.share({ ...newest, intent: 'newer' }, ending);
+        await settled([older, newer]);
+      }
+    };
+    const asker = async () => {
+      while (next < 100_000) await one(next++);
+    };
+    await Promise.all(Array.from({ length: 500 }, asker));
+    await eventually('nothing', () => here.coalescer.size + elsewhere.coalescer.size === 0);
+    const { values } = await register.getSingleMetric('coalesced_flights')!.get();
+    expect(values[0]?.value).toBe(0);
+    // What others might not have read yet is kept for five seconds.
+    await eventually('no key', async () => (await keys()).length === 0, 30_000);
+  }, 600_000);
+
+  it('are all answered, and worked on once at a time, whatever happens in whatever order', async () => {
+    const event = fc.record({
+      intent: fc.constantFrom('a', 'b', 'c'),
+      by: fc.nat(1),
+      supersedes: fc.boolean(),
+      deadlineMs: fc.constantFrom(5, 30, LONG_MS, LONG_MS),
+      abortsAfterMs: fc.option(fc.nat(20)),
+      worksMs: fc.nat(25),
+      isFine: fc.boolean(),
+      pausesMs: fc.constantFrom(0, 0, 1, 5, 20),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 3, maxLength: 25 }), fc.nat(), async (events, run) => {
+        const working = new Map<string, number>();
+        const all: Array<Promise<unknown>> = [];
+        for (const one of events) {
+          const { intent, by, supersedes, deadlineMs, abortsAfterMs, worksMs, isFine } = one;
+          // Those that are superseded and those that are not are different things.
+          const scope = supersedes ? 'over' : 'beside';
+          const name = `${scope} ${intent}`;
+          const abort = new AbortController();
+          if (abortsAfterMs !== null) setTimeout(() => abort.abort(new Error('gone')), abortsAfterMs);
+          const request = {
+            scope,
+            client: `model ${run}`,
+            intent,
+            supersedes,
+            deadlineMs,
+            signal: abort.signal,
+          };
+          const answer = [here, elsewhere][by]!.coalescer.share(request, async (signal) => {
+            working.set(name, (working.get(name) ?? 0) + 1);
+            expect(working.get(name)).toBe(1);
+            try {
+              await pause(worksMs, undefined, { signal });
+              if (isFine) return name;
+              throw new NotFound();
+            } finally {
+              working.set(name, working.get(name)! - 1);
+            }
+          });
+          answer.catch(() => undefined);
+          all.push(answer.then((value) => expect(value).toBe(name)));
+          await pause(one.pausesMs);
+        }
+        const ends = await settled(all);
+        const known = [undefined, 'Superseded', 'DeadlineExceeded', 'CauseError', 'NotFound', 'Error'];
+        expect(ends.filter((end) => !known.includes(end as string))).toEqual([]);
+        await eventually('nothing', () => here.coalescer.size + elsewhere.coalescer.size === 0);
+      }),
+      { numRuns: RUNS },
+    );
+  }, 300_000);
+});

@@ -1,0 +1,29 @@
+-- Ends a flight and tells those who wait for it elsewhere. Nothing of it is left where nobody does.
+-- KEYS[1] the client's flights
+-- KEYS[2] what came of the flight
+-- ARGV[1] the intent
+-- ARGV[2] the leader's token
+-- ARGV[3] what came of it; empty: nothing, let another try
+-- ARGV[4] ms for which others may read that
+-- ARGV[5] the channel on which they are woken
+-- returns 1, or 0 where another has taken over
+local flight = redis.call('HGET', KEYS[1], ARGV[1])
+local token, _, othersUntilMs
+if flight then
+  token, _, othersUntilMs = string.match(flight, '^(%S+) (%d+) (%d+)$')
+end
+if token ~= ARGV[2] then
+  return 0
+end
+redis.call('HDEL', KEYS[1], ARGV[1])
+if redis.call('HGET', KEYS[1], 'latest') == ARGV[1] then
+  redis.call('HDEL', KEYS[1], 'latest')
+end
+local clock = redis.call('TIME')
+if tonumber(othersUntilMs) > clock[1] * 1000 + math.floor(clock[2] / 1000) then
+  if ARGV[3] ~= '' then
+    redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
+  end
+  redis.call('PUBLISH', ARGV[5], token .. ' ended')
+end
+return 1
