@@ -7,7 +7,7 @@ const levels = [
   ['connections'],
   ['strava', 'oura', 'whoop'],
   ['activities', 'streams', 'sleep', 'playback'],
-  ['backfill', 'run-shape', 'account'],
+  ['backfill', 'run-shape', 'write-back', 'account'],
   ['admin'],
 ];
 

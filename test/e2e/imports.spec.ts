@@ -1,9 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { extract } from 'tar-stream';
+import { filesOf } from '../harness/archive.js';
 import { tokenFor } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
 import { type ImportBody, type ReceiptBody, World } from '../harness/world.js';
@@ -334,18 +331,3 @@ describe('an import', () => {
     });
   });
 });
-
-async function filesOf(archive: Buffer): Promise<Map<string, string>> {
-  const files = new Map<string, string>();
-  const entries = extract();
-  entries.on('entry', (header, stream, next) => {
-    const chunks: Buffer[] = [];
-    stream.on('data', (chunk) => chunks.push(chunk as Buffer));
-    stream.on('end', () => {
-      files.set(header.name, Buffer.concat(chunks).toString());
-      next();
-    });
-  });
-  await pipeline(Readable.from([gunzipSync(archive)]), entries);
-  return files;
-}

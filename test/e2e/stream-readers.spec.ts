@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { extract } from 'tar-stream';
+import { filesOf } from '../harness/archive.js';
 import { tokenFor } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
 import { ProductProcess } from '../harness/process.js';
@@ -220,15 +219,3 @@ describe('whoever waits for streams', () => {
     expect(await world.rows('select 1 from activity_stream')).toEqual([]);
   });
 });
-
-async function filesOf(archive: Buffer): Promise<Map<string, string>> {
-  const files = new Map<string, string>();
-  const entries = extract();
-  entries.end(gunzipSync(archive));
-  for await (const entry of entries) {
-    const chunks: Buffer[] = [];
-    for await (const chunk of entry) chunks.push(chunk as Buffer);
-    files.set(entry.header.name, Buffer.concat(chunks).toString());
-  }
-  return files;
-}

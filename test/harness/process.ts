@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const ENTRY = (app: string) => resolve(`dist/apps/${app}/src/main.js`);
+const ENTRY = (app: string) =>
+  resolve(app.startsWith('examples/') ? `dist/${app}/main.js` : `dist/apps/${app}/src/main.js`);
 
 interface LogLine {
   readonly msg: string;

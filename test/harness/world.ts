@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { type Pool } from 'pg';
 import { testEnvironment, tokenFor, type TestEnvironment } from './environment.js';
+import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { ProductProcess } from './process.js';
 import { queryPool } from './query-pool.js';
@@ -118,6 +119,19 @@ export class World {
   async admin<T>(method: string, path: string): Promise<Answer<T>> {
     const token = await tokenFor(OPERATOR, { role: 'admin' });
     return this.call<T>(OPERATOR, method, `/admin/${path}`, undefined, { authorization: `Bearer ${token}` });
+  }
+
+  /** The athlete's job once it has that status. The database is asked meanwhile: the api counts requests. */
+  async jobUntil(athlete: string, jobId: string, status: string, deadlineMs?: number): Promise<JobBody> {
+    await eventually(
+      `the job is ${status}`,
+      async () => {
+        const statement = 'select 1 from jobs where job_id = $1 and status = $2';
+        return (await this.rows(statement, [jobId, status])).length > 0;
+      },
+      deadlineMs,
+    );
+    return (await this.call<JobBody>(athlete, 'GET', `/v1/jobs/${jobId}`)).body;
   }
 
   /** An activity's streams, waited for so many seconds. */
@@ -251,4 +265,42 @@ export interface ReceiptBody {
   readonly reason: string;
   readonly status: string;
   readonly deleted: Readonly<Record<string, number>>;
+}
+
+export interface JobBody {
+  readonly job_id: string;
+  readonly activity_id: string;
+  readonly request_kind: string;
+  readonly status: string;
+  readonly attempt_count: number;
+  readonly last_error: string | null;
+  readonly runs: ReadonlyArray<{
+    readonly run_id: string;
+    readonly status: string;
+    readonly error: string | null;
+  }>;
+}
+
+export interface StateBody {
+  readonly state: string | null;
+  readonly last_job_id: string | null;
+  readonly last_run_id: string | null;
+  readonly last_profile_id: string | null;
+  readonly last_title: string | null;
+  readonly last_description_hash: string | null;
+  readonly last_result_status: string | null;
+  readonly last_error: string | null;
+  readonly result: {
+    readonly title: string;
+    readonly description: string;
+    readonly repetitions: { readonly count: number } | null;
+  } | null;
+  readonly write_back: { readonly status: string; readonly reason: string | null } | null;
+}
+
+/** The workout behind an activity, as the simulator planned it. */
+export interface Truth {
+  readonly session: string;
+  readonly profile: string;
+  readonly repetitions: number;
 }

@@ -15,6 +15,7 @@ import { ActivitiesApiModule } from './activities/activities-api.module.js';
 import { AdminApiModule } from './admin/admin-api.module.js';
 import { AthletesModule } from './athletes/athletes.module.js';
 import { ConnectionsApiModule } from './connections/connections-api.module.js';
+import { ProcessingApiModule } from './processing/processing-api.module.js';
 import { StreamsApiModule } from './streams/streams-api.module.js';
 import { SleepApiModule } from './sleep/sleep-api.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
@@ -41,6 +42,7 @@ import { WebhooksModule } from './webhooks/webhooks.module.js';
     ConnectionsApiModule,
     ActivitiesApiModule,
     StreamsApiModule,
+    ProcessingApiModule,
     SleepApiModule,
     AccountApiModule,
     WebhooksModule,

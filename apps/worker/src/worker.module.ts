@@ -15,6 +15,7 @@ import { SleepWorkModule } from '#sleep';
 import { StravaEventsModule, StravaModule, StravaSubscriptionModule } from '#strava';
 import { accountModule } from './account.js';
 import { HousekeepingModule } from './housekeeping/housekeeping.module.js';
+import { processingModule } from './processing/processing.js';
 import { BackfillAfterSummariesModule } from './streams/backfill-after-summaries.module.js';
 import { backfillModule, streamsModule } from './streams/streams.js';
 import { StravaBindingsModule } from './strava/strava-bindings.module.js';
@@ -40,6 +41,7 @@ import { StravaBindingsModule } from './strava/strava-bindings.module.js';
     StravaSubscriptionModule,
     StravaEventsModule.with([StravaModule, StravaBindingsModule]),
     SleepWorkModule,
+    processingModule,
     accountModule,
     HousekeepingModule,
   ],

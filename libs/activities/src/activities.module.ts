@@ -4,6 +4,7 @@ import { QueueModule } from '#platform';
 import { RateLimitModule } from '#rate-limit';
 import { StravaModule } from '#strava';
 import { Activities } from './activities.js';
+import { ActivityHistory } from './activity-history.js';
 import { ActivityStore } from './activity-store.js';
 import { ImportForecast } from './imports/import-forecast.js';
 import { ImportNews } from './imports/import-news.js';
@@ -24,6 +25,7 @@ import { Retention } from './retention.js';
   imports: [QueueModule, BullModule.registerQueue({ name: IMPORT_QUEUE }), RateLimitModule],
   providers: [
     Activities,
+    ActivityHistory,
     ActivityStore,
     ImportForecast,
     ImportJobs,
@@ -32,7 +34,16 @@ import { Retention } from './retention.js';
     ImportWatch,
     ...personalRecords,
   ],
-  exports: [Activities, ActivityStore, ImportJobs, Imports, ImportTicks, ImportWatch, ...personalRecords],
+  exports: [
+    Activities,
+    ActivityHistory,
+    ActivityStore,
+    ImportJobs,
+    Imports,
+    ImportTicks,
+    ImportWatch,
+    ...personalRecords,
+  ],
 })
 export class ActivitiesModule {}
 

@@ -6,6 +6,7 @@ export {
   type Range,
 } from './activities.js';
 export { ActivitiesModule, ActivitiesWorkModule } from './activities.module.js';
+export { type ActivityFacts, ActivityHistory, type EarlierActivity } from './activity-history.js';
 export { IMPORT_TYPES, type ImportType } from './imports/import-job.js';
 export { ImportNews } from './imports/import-news.js';
 export { ImportJobs } from './imports/import-jobs.js';

@@ -25,7 +25,10 @@ describe('the jobs module', () => {
   const surroundings = () => {
     const providers = [
       { provide: Database, useValue: open.database },
-      { provide: CONFIG, useValue: { database: { url: open.url } } },
+      {
+        provide: CONFIG,
+        useValue: { database: { url: open.url }, jobs: { concurrency: 4, deadlineSeconds: 120 } },
+      },
       { provide: LOGGER, useValue: silent },
       { provide: TIME_SCALE, useValue: timeScale(900) },
     ];

@@ -1,4 +1,5 @@
 export { type Facts, type Usual } from './facts.js';
+export { RunShapeProcessor } from './processing/run-shape-processor.js';
 export {
   type ClimbPart,
   type Profile,
@@ -8,5 +9,6 @@ export {
   type Segment,
   type SegmentKind,
 } from './run-shape.js';
+export { RunShapeModule } from './run-shape.module.js';
 export { SHAPE_VERSION, shapeOf } from './shape-of.js';
 export { type EarlierActivity, usualOf } from './usual.js';

@@ -7,6 +7,7 @@ export {
   type Who,
 } from './strava-client.js';
 export {
+  CallUnwanted,
   StravaAnswerMalformed,
   StravaAppInactive,
   StravaBudgetUnavailable,

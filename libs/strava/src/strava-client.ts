@@ -61,7 +61,7 @@ export type RawStreams = Readonly<Record<string, unknown>>;
 /** Names in metrics and in the ledger. */
 type Endpoint = 'athlete' | 'activities' | 'activity' | 'streams' | 'photos' | 'update_activity';
 
-type Ask = Pick<OutboundRequest, 'method' | 'body' | 'maxBytes'> & {
+type Ask = Pick<OutboundRequest, 'method' | 'body' | 'maxBytes' | 'repeatable'> & {
   readonly endpoint: Endpoint;
   readonly path: string;
   readonly holdsSlot?: boolean;
@@ -136,6 +136,7 @@ export class StravaClient {
     return this.ask(who, ask, (json) => Streams.parse(json));
   }
 
+  /** Asked once: where the answer is lost, whoever wanted it looks what is there before they ask again. */
   async updateActivity(
     who: Who,
     id: string,
@@ -144,7 +145,7 @@ export class StravaClient {
     const body = JSON.stringify({ name, description });
     return this.ask(
       who,
-      { endpoint: 'update_activity', method: 'PUT', path: activityPath(id), body },
+      { endpoint: 'update_activity', method: 'PUT', path: activityPath(id), body, repeatable: false },
       toDetail,
     );
   }
@@ -172,7 +173,7 @@ export class StravaClient {
 
   /** An answer of any status but 429. */
   private async send(who: Who, ask: Ask, token: string): Promise<OutboundAnswer> {
-    const { endpoint, path, method, body, maxBytes, holdsSlot, needsCounters } = ask;
+    const { endpoint, path, method, body, maxBytes, repeatable, holdsSlot, needsCounters } = ask;
     const call = { endpoint, class: who.class, userId: who.athleteId, holdsSlot, needsCounters };
     const { claim, waitMs = 0 } = who;
     const meter = new BudgetMeter(this.budget, call, { readRates, waitMs, claim });
@@ -182,7 +183,7 @@ export class StravaClient {
       ...(body !== undefined && { 'content-type': 'application/json' }),
     };
     const url = this.apiUrl + path;
-    const request = { method, url, headers, body, maxBytes, signal: who.signal };
+    const request = { method, url, headers, body, maxBytes, repeatable, signal: who.signal };
     const outcome = await this.caller.call(request, meter).catch((cause: unknown) => {
       throw asStravas(cause);
     });

@@ -3,10 +3,12 @@ export { type AttemptOutcome, StreamAttempts, type Target } from './fetch/stream
 export { type Fetched, STREAM_SOURCE, type StreamSource, type Wanted } from './fetch/stream-source.js';
 export { UploadedStreams } from './fetch/uploaded-streams.js';
 export { FETCH_STATUSES, type FetchState, type FetchStatus } from './lifecycle/fetch-state.js';
+export { SettledStreams } from './lifecycle/settled-streams.js';
 export { type Due, StreamFetches } from './lifecycle/stream-fetches.js';
 export { StreamRecords } from './personal-records.js';
 export { LARGEST_BYTES, type StreamAnswer } from './reading/answer.js';
 export { type Cut, cutName } from './reading/cut.js';
+export { Recordings, type StoredRecording } from './reading/recordings.js';
 export { type Question, type Reading, Streams } from './reading/streams.js';
 export { type Recording } from './recording/recording.js';
 export { StreamsModule } from './streams.module.js';

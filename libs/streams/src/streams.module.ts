@@ -8,11 +8,13 @@ import { STREAM_SOURCE, type StreamSource } from './fetch/stream-source.js';
 import { UploadedStreams } from './fetch/uploaded-streams.js';
 import { StaleCleanup } from './lifecycle/stale-cleanup.js';
 import { StreamFetches } from './lifecycle/stream-fetches.js';
+import { SettledStreams } from './lifecycle/settled-streams.js';
 import { StreamRecords } from './personal-records.js';
 import { Bodies } from './reading/bodies.js';
 import { Heads } from './reading/heads.js';
 import { PromptFetch } from './reading/prompt-fetch.js';
 import { PromptShare } from './reading/prompt-share.js';
+import { Recordings } from './reading/recordings.js';
 import { Streams } from './reading/streams.js';
 
 const shared = [StreamFetches, StreamEndings, StreamAttempts, StreamCounts, StreamRecords];
@@ -27,7 +29,7 @@ export class StreamsModule {
 
   /** For those who fetch. */
   static working(source: Type<StreamSource>, from: Type): DynamicModule {
-    return module(source, [from], [StaleCleanup, StreamGauges, UploadedStreams]);
+    return module(source, [from], [StaleCleanup, StreamGauges, UploadedStreams, SettledStreams, Recordings]);
   }
 }
 

@@ -2,11 +2,12 @@
 insert into activity (
   athlete_id, asked_at, external_activity_id, name, sport_type, start_time, utc_offset_s, timezone,
   distance_m, moving_time_s, elapsed_time_s, elevation_gain_m, average_heartrate, max_heartrate,
-  manual, private, total_photo_count, summary_polyline, photos_status
+  manual, private, total_photo_count, summary_polyline, photos_status, imported_name
 )
 select
   $1, $2::timestamptz, told.*,
-  case when told.total_photo_count > 0 then 'pending' else 'none' end
+  case when told.total_photo_count > 0 then 'pending' else 'none' end,
+  told.name
 from unnest(
   $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::integer[], $8::text[],
   $9::float8[], $10::integer[], $11::integer[], $12::float8[], $13::float8[], $14::float8[],

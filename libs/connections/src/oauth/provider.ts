@@ -26,6 +26,8 @@ export interface OAuthFacts {
   authorizeUrl(config: VendorConfig): string;
   tokenUrl(config: VendorConfig): string;
   readonly scopes: readonly string[];
+  /** Asked for, too, where what we make is written to the vendor. Nobody has to grant them. */
+  readonly writeScopes?: readonly string[];
   /** Each line is a choice: one of its scopes has to be granted. */
   readonly requiredScopes: ReadonlyArray<readonly string[]>;
   readonly scopeSeparator: ',' | ' ';

@@ -11,6 +11,7 @@ export const oauthFacts: Readonly<Record<Provider, OAuthFacts>> = {
     tokenUrl: ({ oauthUrl }) => `${oauthUrl}/token`,
     // Asked one by one, so that a person may keep the private ones to themselves.
     scopes: ['read', 'activity:read', 'activity:read_all'],
+    writeScopes: ['activity:write'],
     requiredScopes: [['read'], ['activity:read', 'activity:read_all']],
     scopeSeparator: ',',
     grantedScopesIn: 'redirect',
@@ -104,10 +105,23 @@ export class Providers {
     if (!isProvider(name)) throw new NotFound(`There is no such provider; there are ${PROVIDERS.join(', ')}`);
     const [facts, config] = [this.facts[name], this.config[name]];
     if (!config.client) throw new NotFound(`${facts.title} is not offered here`);
-    return { id: name, facts, config, client: config.client };
+    return {
+      id: name,
+      facts: this.isWritten(name) ? withWriteScopes(facts) : facts,
+      config,
+      client: config.client,
+    };
   }
 
   isOffered(id: Provider): boolean {
     return this.config[id].client !== undefined;
   }
+
+  private isWritten(id: Provider): boolean {
+    return id === 'strava' && this.config.strava.writesBack;
+  }
+}
+
+function withWriteScopes(facts: OAuthFacts): OAuthFacts {
+  return { ...facts, scopes: [...facts.scopes, ...(facts.writeScopes ?? [])] };
 }

@@ -54,10 +54,10 @@ export interface JobWithRuns extends Job {
   readonly runs: readonly RunView[];
 }
 
-/** Where an activity stands; `result` is that of the last run that had one. */
+/** Where an activity stands; all is null where no job has ever been made for it. `result` is that of the last run that had one. */
 export interface ActivityState {
   readonly activity_id: string;
-  readonly state: JobStatus;
+  readonly state: JobStatus | null;
   readonly last_job_id: string | null;
   readonly last_run_id: string | null;
   readonly last_profile_id: string | null;
@@ -65,6 +65,6 @@ export interface ActivityState {
   readonly last_description_hash: string | null;
   readonly last_result_status: JobStatus | null;
   readonly last_error: string | null;
-  readonly updated_at: Date;
+  readonly updated_at: Date | null;
   readonly result: unknown;
 }

@@ -202,7 +202,7 @@ describe('jobs', () => {
       last_job_id: job_id,
     };
     expect(await jobs.stateOf(ann, activity)).toMatchObject({ ...state, result: { segments: [] } });
-    expect(await jobs.stateOf(await newAthlete(sql), activity)).toBeUndefined();
+    await expect(jobs.stateOf(await newAthlete(sql), activity)).rejects.toThrow(NotFound);
   });
 
   it('that fail later take nothing away from what was found before', async () => {

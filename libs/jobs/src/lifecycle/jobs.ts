@@ -16,6 +16,7 @@ const enqueue = loadSql(import.meta.url, './sql/enqueue.sql');
 const cancel = loadSql(import.meta.url, './sql/cancel.sql');
 const findJob = loadSql(import.meta.url, './sql/find-job.sql');
 const findState = loadSql(import.meta.url, './sql/find-state.sql');
+const countWaiting = loadSql(import.meta.url, './sql/count-waiting.sql');
 const countJobs = loadSql(import.meta.url, './sql/count-jobs.sql');
 
 type EnqueuedRow = Job & { readonly is_processed: boolean; readonly is_new: boolean | null };
@@ -55,10 +56,17 @@ export class Jobs {
     return rows[0];
   }
 
-  /** Nothing: no job has ever been made for it. */
-  async stateOf(athleteId: string, activityId: string): Promise<ActivityState | undefined> {
+  /** Throws NotFound where the athlete has no such activity; without a job its state is null. */
+  async stateOf(athleteId: string, activityId: string): Promise<ActivityState> {
     const { rows } = await this.database.query<ActivityState>(findState, [activityId, athleteId]);
+    if (!rows[0]) throw new NotFound('No such activity');
     return rows[0];
+  }
+
+  /** Automatic wishes that nobody has begun with; `most` or fewer. */
+  async countWaiting(most: number, sql: Sql = this.database): Promise<number> {
+    const { rows } = await sql.query<{ waiting: number }>(countWaiting, [most]);
+    return rows[0]?.waiting ?? 0;
   }
 
   async countByStatus(): Promise<ReadonlyMap<JobStatus, number>> {

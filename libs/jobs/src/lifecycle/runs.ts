@@ -1,6 +1,8 @@
-import { Injectable } from '@nestjs/common';
-import { Database, fenceRejected, loadSql, type Statement } from '#platform';
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Database, fenceRejected, loadSql, type Sql, type Statement } from '#platform';
+import { type RunStatus } from './job.js';
 import { type Claim, type EndedRun, type Ending, type Expired, type Run } from './run.js';
+import { RUN_LISTENER, type RunListener } from './run-listener.js';
 
 const claim = loadSql(import.meta.url, './sql/claim.sql');
 const start = loadSql(import.meta.url, './sql/start.sql');
@@ -21,7 +23,10 @@ const AT_ONCE = 500;
  */
 @Injectable()
 export class Runs {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @Optional() @Inject(RUN_LISTENER) private readonly listener?: RunListener,
+  ) {}
 
   /** At most so many: the highest priority first, then the oldest; `sinceMs`: only of what became available in so many ms. */
   async claim(owner: string, most: number, leaseMs: number, sinceMs: number | null = null): Promise<Claim[]> {
@@ -43,9 +48,12 @@ export class Runs {
       ...idsOf(ended.map((one) => one.claim)),
       ...COLUMNS.map((column) => endings.map((ending) => ending[column])),
     ];
-    const written = await this.idsWritten(complete, values);
-    rejected(ended.length - written.size);
-    return written;
+    const { listener } = this;
+    const rows = listener?.isOn
+      ? await this.database.transaction((sql) => completeAndTell(sql, values, listener))
+      : (await this.database.query<Completed>(complete, values)).rows;
+    rejected(ended.length - rows.length);
+    return new Set(rows.map(({ run_id }) => run_id));
   }
 
   /** The activity has been processed already. False where somebody has forced it meanwhile, or the run is over. */
@@ -78,6 +86,22 @@ export class Runs {
     const { rows } = await this.database.query<{ run_id: string }>(statement, values);
     return new Set(rows.map(({ run_id }) => run_id));
   }
+}
+
+interface Completed {
+  readonly run_id: string;
+  readonly status: RunStatus;
+}
+
+async function completeAndTell(
+  sql: Sql,
+  values: readonly unknown[],
+  listener: RunListener,
+): Promise<Completed[]> {
+  const { rows } = await sql.query<Completed>(complete, values);
+  const succeeded = rows.filter(({ status }) => status === 'succeeded').map(({ run_id }) => run_id);
+  if (succeeded.length > 0) await listener.succeeded(sql, succeeded);
+  return rows;
 }
 
 function idsOf(claims: readonly Claim[]): [string[], string[]] {

@@ -1,4 +1,4 @@
-import { type TimeScale } from '#platform';
+import { type Config, type TimeScale } from '#platform';
 import { retryAfterMs } from '../lifecycle/retry-policy.js';
 
 export const WORKER_SETTINGS = Symbol('worker settings');
@@ -16,18 +16,21 @@ export interface WorkerSettings {
   readonly retryAfterMs: (attempt: number) => number;
 }
 
-const CONCURRENCY = 16;
+const DEFAULTS: Config['jobs'] = { concurrency: 16, deadlineSeconds: 120 };
 const LEASE_MS = 30_000;
-const DEADLINE_MS = 120_000;
 const POLL_MS = 1_000;
 // Of the 25 s that a process has.
 const STOP_WITHIN_MS = 15_000;
 
-export function workerSettings(scale: TimeScale): WorkerSettings {
+export function workerSettings(
+  scale: TimeScale,
+  { concurrency, deadlineSeconds } = DEFAULTS,
+): WorkerSettings {
   return {
-    concurrency: CONCURRENCY,
+    concurrency,
     leaseMs: scale.guard(LEASE_MS),
-    deadlineMs: scale.guard(DEADLINE_MS),
+    // What a computer does takes as long in whatever time.
+    deadlineMs: deadlineSeconds * 1_000,
     pollMs: scale.sweep(POLL_MS),
     stopWithinMs: STOP_WITHIN_MS,
     retryAfterMs: (attempt) => scale.wait(retryAfterMs(attempt)),

@@ -23,10 +23,18 @@ export interface Config {
   };
   readonly encryptionKeys: readonly EncryptionKey[];
   readonly ingestApiKeys: readonly string[];
+  readonly jobs: {
+    /** Runs at a time in a worker. */
+    readonly concurrency: number;
+    /** A run that takes longer is given up. */
+    readonly deadlineSeconds: number;
+  };
   readonly strava: VendorConfig & {
     readonly webhookVerifyToken?: string;
     readonly webhookPathSecret?: string;
     readonly retentionDays?: number;
+    /** Titles and descriptions that we made are written to new activities. */
+    readonly writesBack: boolean;
   };
   readonly oura: VendorConfig;
   readonly whoop: VendorConfig;
@@ -65,11 +73,13 @@ export function configFrom(env: Environment): Config {
     },
     encryptionKeys: env.ENCRYPTION_KEYS,
     ingestApiKeys: env.INGEST_API_KEYS,
+    jobs: { concurrency: env.JOB_CONCURRENCY, deadlineSeconds: env.JOB_DEADLINE_SECONDS },
     strava: {
       ...vendor(env.STRAVA_API_URL, env.STRAVA_OAUTH_URL, env.STRAVA_CLIENT_ID, env.STRAVA_CLIENT_SECRET),
       webhookVerifyToken: env.STRAVA_WEBHOOK_VERIFY_TOKEN,
       webhookPathSecret: env.STRAVA_WEBHOOK_PATH_SECRET,
       retentionDays: env.STRAVA_RETENTION_DAYS,
+      writesBack: env.STRAVA_WRITE_BACK,
     },
     oura: vendor(env.OURA_API_URL, env.OURA_OAUTH_URL, env.OURA_CLIENT_ID, env.OURA_CLIENT_SECRET),
     whoop: vendor(env.WHOOP_API_URL, env.WHOOP_OAUTH_URL, env.WHOOP_CLIENT_ID, env.WHOOP_CLIENT_SECRET),

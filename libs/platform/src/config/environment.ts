@@ -19,6 +19,7 @@ const wholeNumber = (min: number) =>
     .number({ message: 'must be a whole number' })
     .int('must be a whole number')
     .min(min, `must be at least ${min}`);
+const onOrOff = z.enum(['on', 'off'], { message: 'must be on or off' }).transform((text) => text === 'on');
 const days = wholeNumber(1).refine((number) => number <= 3_650, 'must be at most 3650');
 const list = z.string().transform((text) =>
   text
@@ -56,6 +57,13 @@ export const environment = {
   INGEST_API_KEYS: list.pipe(z.array(secret(16))).default([]),
   DLQ_RETENTION_DAYS: days.default(7),
 
+  JOB_CONCURRENCY: wholeNumber(1)
+    .refine((number) => number <= 256, 'must be at most 256')
+    .default(16),
+  JOB_DEADLINE_SECONDS: wholeNumber(1)
+    .refine((number) => number <= 3_600, 'must be at most 3600')
+    .default(120),
+
   STRAVA_API_URL: http.default('https://www.strava.com/api/v3'),
   STRAVA_OAUTH_URL: http.default('https://www.strava.com/oauth'),
   STRAVA_CLIENT_ID: z.string().min(1).optional(),
@@ -63,6 +71,7 @@ export const environment = {
   STRAVA_WEBHOOK_VERIFY_TOKEN: z.string().min(1).optional(),
   STRAVA_WEBHOOK_PATH_SECRET: secret(16).optional(),
   STRAVA_RETENTION_DAYS: days.optional(),
+  STRAVA_WRITE_BACK: onOrOff.default(false),
 
   OURA_API_URL: http.default('https://api.ouraring.com'),
   OURA_OAUTH_URL: http.default('https://cloud.ouraring.com/oauth'),

@@ -1,6 +1,6 @@
 -- The result is that of the last run that had one: a later failure takes nothing away.
 select
-  activity_state.activity_id,
+  activity.id as activity_id,
   activity_state.state,
   activity_state.last_job_id,
   activity_state.last_run_id,
@@ -11,9 +11,9 @@ select
   activity_state.last_error,
   activity_state.updated_at_utc as updated_at,
   runs.result_json as result
-from activity_state
-join activity on activity.id = activity_state.activity_id
+from activity
+left join activity_state on activity_state.activity_id = activity.id
 left join processed_activities on processed_activities.activity_id = activity_state.activity_id
 left join runs on runs.run_id = processed_activities.run_id
-where activity_state.activity_id = $1
+where activity.id = $1
   and activity.athlete_id = $2

@@ -1,0 +1,2 @@
+drop index jobs_failed;
+drop index activity_undiscovered;

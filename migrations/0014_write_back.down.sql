@@ -1,0 +1,2 @@
+drop table write_back;
+alter table activity drop column imported_name;
