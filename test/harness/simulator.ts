@@ -57,6 +57,7 @@ export class SimulatorProcess {
       WHOOP_OAUTH_URL: `${this.url}/whoop/oauth/oauth2`,
       WHOOP_CLIENT_ID: CLIENT.id,
       WHOOP_CLIENT_SECRET: CLIENT.secret,
+      BROKER_URL: `${this.url}/broker`,
     };
   }
 

@@ -12,6 +12,7 @@ import {
 import { MetricsModule } from '#platform/metrics';
 import { AccountApiModule } from './account/account-api.module.js';
 import { ActivitiesApiModule } from './activities/activities-api.module.js';
+import { AddonApiModule } from './addon/addon-api.module.js';
 import { AdminApiModule } from './admin/admin-api.module.js';
 import { AthletesModule } from './athletes/athletes.module.js';
 import { ConnectionsApiModule } from './connections/connections-api.module.js';
@@ -46,6 +47,7 @@ import { WebhooksModule } from './webhooks/webhooks.module.js';
     SleepApiModule,
     AccountApiModule,
     WebhooksModule,
+    AddonApiModule,
     AdminApiModule,
   ],
 })

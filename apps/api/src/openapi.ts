@@ -2,6 +2,7 @@ import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ErrorAnswer } from '#platform';
 import { withCommonAnswers } from './common-answers.js';
+import { withPathParameters } from './path-parameters.js';
 
 export function describeApi(app: NestFastifyApplication): OpenAPIObject {
   const facts = new DocumentBuilder()
@@ -14,7 +15,8 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     .addBearerAuth()
     .addApiKey({ type: 'apiKey', in: 'header', name: 'x-api-key' }, 'ingest-key')
     .build();
-  return withCommonAnswers(SwaggerModule.createDocument(app, facts, { extraModels: [ErrorAnswer] }));
+  const document = SwaggerModule.createDocument(app, facts, { extraModels: [ErrorAnswer] });
+  return withPathParameters(withCommonAnswers(document));
 }
 
 /** `/docs` for people, `/openapi.json` for programs. */

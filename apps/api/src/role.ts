@@ -1,4 +1,6 @@
 import { type Role } from '#platform';
+import { ADDON_PATH, routableUrl } from '#playback';
+import { openToAnyOrigin } from './addon/open-to-any-origin.js';
 import { ApiModule } from './api.module.js';
 import { serveDocs } from './openapi.js';
 
@@ -6,5 +8,9 @@ export const api: Role = {
   name: 'api',
   module: ApiModule,
   port: (config) => config.http.port,
-  prepare: serveDocs,
+  prepare: (app) => {
+    serveDocs(app);
+    openToAnyOrigin(app.getHttpAdapter().getInstance(), ADDON_PATH);
+  },
+  rewriteUrl: routableUrl,
 };

@@ -1,6 +1,6 @@
 import { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { CATALOGUE, type Episode, findEpisode, type Series } from './catalogue.js';
-import { CLIPS } from './clip.js';
+import { CLIPS, loadClip } from './clip.js';
 import { type ViewingPolicy } from './policy.js';
 
 /** The two calls a broker must speak; the sources point back at the host the caller used. */
@@ -37,6 +37,7 @@ function sourcesOf(series: Series, episode: Episode, base: string) {
     name,
     description: `${series.name}: ${episode.title} (${description})`,
     filename: `${episode.id}-${name}.mp4`,
+    size_bytes: loadClip(file)?.bytes.length,
   }));
 }
 

@@ -46,17 +46,18 @@ describe('the catalogue', () => {
 });
 
 describe('resolving', () => {
-  it('answers sources of url, name, description and filename, and every url plays', async () => {
+  it('answers sources of url, name, description, filename and size, and every url plays', async () => {
     const { status, body } = await resolve({ client: 'tv-1', episode: EPISODE });
     expect(status).toBe(200);
     expect(body.sources.length).toBeGreaterThan(1);
     for (const source of body.sources) {
-      expect(Object.keys(source)).toEqual(['url', 'name', 'description', 'filename']);
+      expect(Object.keys(source)).toEqual(['url', 'name', 'description', 'filename', 'size_bytes']);
       const response = await fetch(source.url);
       expect(response.headers.get('content-type')).toBe('video/mp4');
       const bytes = Buffer.from(await response.arrayBuffer());
       expect(bytes.subarray(4, 8).toString()).toBe('ftyp');
       expect(bytes.indexOf('moov')).toBeLessThan(bytes.indexOf('mdat'));
+      expect(bytes.length).toBe(source.size_bytes);
       expect(bytes.length).toBeLessThan(150_000);
     }
   });

@@ -11,8 +11,11 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_MS = 5_000;
 
+/** From a URL as it came to one that the router can read; `request.originalUrl` keeps the former. */
+export type RewriteUrl = (url: string) => string;
+
 /** Fastify as every HTTP process of ours runs it. `trustProxy` names the peers whose X-Forwarded-For is believed. */
-export function createHttpAdapter(trustProxy: readonly string[]): FastifyAdapter {
+export function createHttpAdapter(trustProxy: readonly string[], rewriteUrl?: RewriteUrl): FastifyAdapter {
   const adapter = new FastifyAdapter({
     bodyLimit: BODY_LIMIT_BYTES,
     // Slow senders are cut: a request that has not arrived by then never will.
@@ -25,6 +28,7 @@ export function createHttpAdapter(trustProxy: readonly string[]): FastifyAdapter
     },
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     routerOptions: { maxParamLength: 512 },
+    ...(rewriteUrl && { rewriteUrl: ({ url = '' }: { readonly url?: string }) => rewriteUrl(url) }),
     genReqId: ({ headers }: IncomingMessage) => requestIdOf(headers),
     // Nest middleware runs by path, which an encoded path can slip past; what we check, we check in guards.
     skipMiddie: true,

@@ -8,7 +8,7 @@ import { HealthRegistry } from '../health/health-registry.js';
 import { enforceDeadline } from '../http/deadline.js';
 import { observeRequests } from '../http/observe-requests.js';
 import { secureHeaders } from '../http/secure-headers.js';
-import { createHttpAdapter } from '../http/server.js';
+import { createHttpAdapter, type RewriteUrl } from '../http/server.js';
 import { createLogger, type Logger } from '../logging/logger.js';
 import { NestLogger } from '../logging/nest-logger.js';
 import { startTracing, type Tracing } from '../tracing/tracing.js';
@@ -22,6 +22,7 @@ export interface Role {
   port(config: Config): number;
   /** Routes that Nest's modules cannot declare. */
   prepare?(app: NestFastifyApplication): Promise<void> | void;
+  readonly rewriteUrl?: RewriteUrl;
 }
 
 // Kubernetes kills after 30 s by default; we are gone before that. What is still connected after 15 s is cut.
@@ -74,7 +75,7 @@ async function create(
 ): Promise<NestFastifyApplication> {
   const app = await NestFactory.create<NestFastifyApplication>(
     { module: role.module, imports: [SurroundingsModule.with(config, logger)] },
-    createHttpAdapter(config.http.trustProxy),
+    createHttpAdapter(config.http.trustProxy, role.rewriteUrl),
     { logger: new NestLogger(logger), abortOnError: false, bodyParser: false },
   );
   const server = app.getHttpAdapter().getInstance();

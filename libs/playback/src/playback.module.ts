@@ -1,0 +1,56 @@
+import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Clock, type Config, CONFIG, LOGGER, type Logger } from '#platform';
+import { Coalescer, OutboundCaller, ReliabilityModule, SessionGate } from '#reliability';
+import { Addon } from './addon/addon.js';
+import { type Broker, NO_BROKER } from './broker/broker.js';
+import { BrokerClient } from './broker/broker-client.js';
+import { CatalogueShelf } from './catalogue/catalogue-shelf.js';
+import { StreamDesk, TOTAL_MS } from './streams/stream-desk.js';
+
+const BROKER = Symbol('video broker');
+const BROKER_CALLER = Symbol('calls to the video broker');
+const ATTEMPT_MS = 1_500;
+// Everybody who has a place may ask at the same time.
+const MOST_CONNECTIONS = 256;
+
+@Module({
+  imports: [ReliabilityModule],
+  providers: [
+    {
+      provide: BROKER_CALLER,
+      inject: [CONFIG, LOGGER],
+      useFactory: ({ broker, gate }: Config, logger: Logger) =>
+        broker.url === undefined
+          ? undefined
+          : new OutboundCaller(
+              { attemptMs: ATTEMPT_MS, totalMs: TOTAL_MS },
+              {
+                name: 'broker',
+                hosts: [broker.url],
+                logger,
+                connections: Math.min(gate.capacity, MOST_CONNECTIONS),
+              },
+            ),
+    },
+    {
+      provide: BROKER,
+      inject: [CONFIG, BROKER_CALLER, LOGGER],
+      useFactory: ({ broker }: Config, caller: OutboundCaller | undefined, logger: Logger): Broker =>
+        broker.url !== undefined && caller ? new BrokerClient(broker.url, caller, logger) : NO_BROKER,
+    },
+    {
+      provide: Addon,
+      inject: [BROKER, SessionGate, Coalescer, Clock, LOGGER],
+      useFactory: (broker: Broker, gate: SessionGate, coalescer: Coalescer, clock: Clock, logger: Logger) =>
+        new Addon(new CatalogueShelf(broker, clock), new StreamDesk(gate, coalescer, broker, logger)),
+    },
+  ],
+  exports: [Addon],
+})
+export class PlaybackModule implements OnApplicationShutdown {
+  constructor(@Inject(BROKER_CALLER) private readonly caller: OutboundCaller | undefined) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.caller?.close();
+  }
+}
