@@ -62,7 +62,10 @@ async function claims(
 ): Promise<number[]> {
   const jobs = new Jobs(database);
   const runs = new Runs(database);
-  const looks = new Looks((most, sinceMs) => runs.claim(OWNER, most, LEASE_MS, sinceMs), LOOK_EVERYWHERE_EACH_MS);
+  const looks = new Looks(
+    (most, sinceMs) => runs.claim(OWNER, most, LEASE_MS, sinceMs),
+    LOOK_EVERYWHERE_EACH_MS,
+  );
   const request = { athleteId, kind: 'auto_poll', requestedBy: 'bench', force: true } as const;
   const times: number[] = [];
   const begunAt = performance.now();
