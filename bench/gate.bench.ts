@@ -6,11 +6,11 @@ import { runInNewContext } from 'node:vm';
 import { createLogger } from '#platform';
 import { Coalescer, listeningConnection, reliabilityConnection, SessionGate } from '#reliability';
 import { measureDecisions } from './gate-decisions.js';
+import { measureOverload } from './gate-overload.js';
 import { type Told } from './gate-replica.js';
 import { type Finding, report } from './harness.js';
 
-// What the gate and the coalescer cost by themselves. What they are worth with a broker that is slow or dead is measured where
-// they are used.
+// What the gate and the coalescer cost by themselves, and what they are worth in front of a broker that is slow or dead.
 const IDENTICAL = 1_000;
 const WORK_MS = 300;
 const MEMORY_REQUESTS = 1_000_000;
@@ -28,11 +28,13 @@ await Promise.all([redis, pipelined, ears].map((connection) => once(connection, 
 const decisions = await measureDecisions(redis, pipelined);
 const identical = await shareOverTwoReplicas();
 const memory = await remember();
+const overload = await measureOverload();
 for (const connection of [redis, pipelined, ears]) connection.disconnect();
-report('gate', [...decisions.findings, ...identical.findings, ...memory.findings], {
+report('gate', [...decisions.findings, ...identical.findings, ...memory.findings, ...overload.findings], {
   decisions: decisions.raw,
   identical: identical.raw,
   memory: memory.raw,
+  overload: overload.raw,
 });
 
 interface Part {

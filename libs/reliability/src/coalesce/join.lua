@@ -1,6 +1,7 @@
 -- Joins what is under way for a client's intent, or begins it.
 -- KEYS[1] the client's flights: for each intent "<token> <ms its lease ends> <ms until which others wait>"; `latest`, an intent
--- KEYS[2] what came of the flight that the asker has followed; of its own where it has followed none
+-- KEYS[2] what came of the flight that the asker has followed (`KEYS[1]:<token>`), or who leads in its place: "heir <token>"; of
+-- the asker's own where it has followed none
 -- ARGV[1] the intent
 -- ARGV[2] the asker's token
 -- ARGV[3] ms of a lease
@@ -10,6 +11,10 @@
 -- returns {done, outcome}, {follow, whose token}, {superseded, ''} or {lead, ''}
 local outcome = redis.call('GET', KEYS[2])
 if outcome then
+  local heir = string.match(outcome, '^heir (%S+)$')
+  if heir then
+    return { 'follow', heir }
+  end
   return { 'done', outcome }
 end
 
@@ -45,7 +50,12 @@ if token and tonumber(leaseEndsMs) > nowMs then
   write(token, leaseEndsMs, math.max(othersUntilMs, nowMs + ARGV[4]))
   return { 'follow', token }
 end
-write(ARGV[2], nowMs + ARGV[3], 0)
+-- Others may have followed the dead one and look a moment later, when this flight has ended as well.
+local left = token and tonumber(othersUntilMs) - nowMs or 0
+if left > 0 then
+  redis.call('SET', KEYS[1] .. ':' .. token, 'heir ' .. ARGV[2], 'PX', left)
+end
+write(ARGV[2], nowMs + ARGV[3], nowMs + math.max(0, left))
 -- Whoever dies with it leaves nothing behind for long.
 redis.call('PEXPIRE', KEYS[1], 2 * ARGV[3])
 return { 'lead', '' }
