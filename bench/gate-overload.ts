@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
+import { migrateUp } from '#platform';
 import { SimulatorProcess } from '../test/harness/simulator.js';
 import { type Finding, startChild } from './harness.js';
 import { percentile } from './jobs-sample.js';
@@ -28,6 +29,7 @@ interface Answer {
 
 /** Ten times as many viewers as there are places, each asking once a second, through the api, with a broker in each state. */
 export async function measureOverload(): Promise<{ readonly findings: Finding[]; readonly raw: unknown }> {
+  await migrateUp(process.env.DATABASE_URL ?? '');
   const simulator = await SimulatorProcess.start();
   const api = await startChild('dist/apps/api/src/main.js', { ...ENV, ...simulator.env }, [
     '--max-semi-space-size=8',
