@@ -3,6 +3,7 @@ import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { context, propagation } from '@opentelemetry/api';
 import { Counter } from 'prom-client';
 import { DependencyUnavailable } from '../errors/app-error.js';
+import { AcknowledgedPublish } from './acknowledged-publish.js';
 import { type Link, watchLink } from './connect.js';
 import { natsFailure } from './nats-failure.js';
 import { decode, encode, type Subject } from './subject.js';
@@ -25,6 +26,7 @@ const validated = new Counter({
 const MOST_BYTES_IN_FLIGHT = 32 * 1024 * 1024;
 export class EventBus {
   private readonly js: JetStreamClient;
+  private readonly acknowledged: AcknowledgedPublish;
   private readonly inOneWrite = new Turn();
   private bytesInFlight = 0;
 
@@ -33,6 +35,7 @@ export class EventBus {
     private readonly link: Link = watchLink(connection),
   ) {
     this.js = jetstream(connection, { timeout: PUBLISH_TIMEOUT_MS });
+    this.acknowledged = new AcknowledgedPublish(connection, PUBLISH_TIMEOUT_MS);
   }
 
   /**
@@ -55,8 +58,7 @@ export class EventBus {
     }
     this.bytesInFlight += text.length;
     try {
-      const options = { msgID: messageId, headers: withTrace(carried) };
-      const ack = await this.js.publish(subject.name, text, options);
+      const ack = await this.acknowledged.send(subject.name, text, headersOf(messageId, carried));
       published.inc({ topic: topicOf(subject), status: 'success' });
       return ack;
     } catch (cause) {
@@ -111,8 +113,9 @@ function encoded<T>(subject: Subject<T>, payload: T): string {
   return text;
 }
 
-function withTrace(carried: Readonly<Record<string, string>>) {
+function headersOf(messageId: string, carried: Readonly<Record<string, string>>) {
   const all = headers();
+  all.set('Nats-Msg-Id', messageId);
   for (const name in carried) all.set(name, carried[name] ?? '');
   // Header names are case sensitive in NATS: both sides use the lower case of the W3C specification.
   propagation.inject(context.active(), all, {

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AckPolicy, jetstream, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import {
+  AckPolicy,
+  DiscardPolicy,
+  jetstream,
+  jetstreamManager,
+  type JetStreamManager,
+} from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { eventually } from '../../../../test/harness/eventually.js';
@@ -207,6 +213,22 @@ describe('events over JetStream', () => {
     release();
     await eventually('all is done', async () => (await info()).num_ack_pending === 0);
     await Promise.all([slow.stop(), quick.stop()]);
+  });
+
+  it('says which publish was stored, which had been, which the stream refuses and which nobody takes', async () => {
+    const { stream, subject } = await setUp();
+    const bus = new EventBus(connection);
+    await manager.streams.update(stream, { max_msgs: 1, discard: DiscardPolicy.New });
+    const publishes = ['1', '1', '2'].map((id) => bus.publish(subject, { word: 'one' }, id));
+    const nobodys: Subject<Word> = { name: `nobody.${stream}`, schema: word };
+    expect(
+      await Promise.allSettled([...publishes, bus.publish(nobodys, { word: 'two' }, '3')]),
+    ).toMatchObject([
+      { value: { stream, seq: 1, duplicate: false } },
+      { value: { stream, seq: 1, duplicate: true } },
+      { reason: { name: 'JetStreamError', message: expect.stringContaining('maximum messages exceeded') } },
+      { reason: { name: 'DependencyUnavailable' } },
+    ]);
   });
 
   it('fails a publish in time while the link is cut, and both sides go on when it heals', async () => {
