@@ -42,7 +42,7 @@ export async function enqueueAll(database: Database, { athleteId, activityIds }:
 /** As a queue that has been in use: with some that are done, and with statistics. On tables that were empty when they were last
  * looked at, Postgres would read all of them for each row until its next look. */
 export async function clear(admin: pg.Client): Promise<void> {
-  await admin.query('truncate jobs, runs, activity_state, processed_activities');
+  await admin.query('truncate jobs, runs, activity_state, processed_activities, write_back');
   const done = await newSample(admin, DONE);
   await finishedJobs(admin, done.activityIds);
   await admin.query('vacuum analyze');
