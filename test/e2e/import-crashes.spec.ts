@@ -32,6 +32,9 @@ describe('an import whose worker is killed', () => {
 
   killed('again and again, with Redis losing all it knows, loses and doubles nothing', async (one) => {
     const kills = 4;
+    // Or all would be here before the last of them.
+    const slow = { vendor: 'strava', endpoint: 'activity', kind: 'slow', delay_ms: 100 };
+    await one.world.control('POST', 'faults', slow);
     for (let kill = 0; kill < kills; kill += 1) {
       const worker = await one.world.startWorker();
       const before = await one.stored();
@@ -39,6 +42,7 @@ describe('an import whose worker is killed', () => {
       if (kill % 2 === 0) await one.world.forgetRedis();
       await one.world.kill(worker);
     }
+    await one.world.control('DELETE', 'faults');
     await one.finishes(kills);
   });
 
