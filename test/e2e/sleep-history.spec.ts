@@ -180,6 +180,24 @@ describe('the sleep of before and the sleep that no event told of', () => {
     120_000,
   );
 
+  it('comes back, and is told again, with a connection that is made anew', async () => {
+    await world.startWorker();
+    const { athlete, vendorId } = await connected('oura', 3);
+    await compared(athlete);
+    const records = (await recordsAt(vendorId)) ?? 0;
+    const count = async () => (await sessions(athlete)).length;
+    await eventually('all are here', async () => (await count()) === records);
+    const told = await published('athlete-ally.sleep.normalized-stored');
+    await world.call(athlete, 'DELETE', '/v1/connections/oura');
+    await eventually('all are gone', async () => (await count()) === 0);
+    await eventually('connected again', () => world.connect(athlete, vendorId, 'oura').then(() => true));
+    await eventually('all are back', async () => (await count()) === records, 60_000);
+    await eventually(
+      'told again',
+      async () => (await published('athlete-ally.sleep.normalized-stored')) >= 2 * told,
+    );
+  }, 180_000);
+
   it('keeps within the minute of WHOOP while three times as many events come', async () => {
     // The limit is learnt from the answers: it binds even a machine that makes few calls in a minute of 667 ms.
     await world.control('POST', 'limits', { vendor: 'whoop', minute: 20 });

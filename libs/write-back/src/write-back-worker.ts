@@ -4,7 +4,16 @@ import {
   Injectable,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { type Config, CONFIG, LOGGER, type Logger, Loop, TIME_SCALE, type TimeScale } from '#platform';
+import {
+  type Config,
+  CONFIG,
+  DependencyUnavailable,
+  LOGGER,
+  type Logger,
+  Loop,
+  TIME_SCALE,
+  type TimeScale,
+} from '#platform';
 import {
   CallUnwanted,
   LONGEST_STRAVA_CALL_MS,
@@ -12,6 +21,7 @@ import {
   StravaClient,
   StravaForbidden,
   StravaNotFound,
+  StravaOutage,
   StravaRateLimited,
   StravaRequestRefused,
   StravaTokenRevoked,
@@ -89,14 +99,15 @@ export class WriteBackWorker implements OnApplicationBootstrap, BeforeApplicatio
       return { kind: 'refused', reason: `The connection to Strava lacks ${SCOPE}: connect it again` };
     if (claim.attempts > MOST_ATTEMPTS)
       return { kind: 'refused', reason: 'Given up: it could not be told whether Strava has it' };
+    const progress = { isSent: false };
     try {
-      return await this.write(claim);
+      return await this.write(claim, progress);
     } catch (error) {
-      return this.failureOf(claim, error);
+      return this.failureOf(claim, error, progress.isSent);
     }
   }
 
-  private async write(claim: Claim): Promise<Outcome> {
+  private async write(claim: Claim, progress: { isSent: boolean }): Promise<Outcome> {
     const { athlete_id: athleteId, external_activity_id: id, title: name, description } = claim;
     const ours = { name, description };
     // Nobody waits for it, but people look at what they have just uploaded: before the backfill, after those who wait.
@@ -110,14 +121,16 @@ export class WriteBackWorker implements OnApplicationBootstrap, BeforeApplicatio
       case 'theirs':
         return { kind: 'left', reason: 'The athlete has written their own title or description' };
       case 'untouched':
-        await this.strava.updateActivity(who, id, ours);
+        progress.isSent = true;
+        // Not after a wait, in which the athlete may find words of their own.
+        await this.strava.updateActivity({ ...who, waitMs: 0 }, id, ours);
         return { kind: 'written', reason: null };
       case 'ours':
         return { kind: 'written', reason: null };
     }
   }
 
-  private failureOf(claim: Claim, error: unknown): Outcome {
+  private failureOf(claim: Claim, error: unknown, isSent: boolean): Outcome {
     if (error instanceof CallUnwanted) return { kind: 'fenced' };
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof StravaRateLimited)
@@ -131,9 +144,11 @@ export class WriteBackWorker implements OnApplicationBootstrap, BeforeApplicatio
       error instanceof StravaRequestRefused
     )
       return { kind: 'refused', reason };
-    // No answer, or none that can be read: the next attempt looks whether it has arrived.
+    // No answer, or none that can be read: the next attempt looks whether it has arrived. An outage in which nothing was sent may
+    // last as long as it likes.
     this.logger.warn({ err: error, activity_id: claim.activity_id }, 'write back without a clear answer');
-    return { kind: 'later', reason, forMs: this.scale.wait(RETRY_AFTER_MS), counts: true };
+    const counts = isSent || !(error instanceof StravaOutage || error instanceof DependencyUnavailable);
+    return { kind: 'later', reason, forMs: this.scale.wait(RETRY_AFTER_MS), counts };
   }
 
   private record(claim: Claim, outcome: Outcome): Promise<boolean> {

@@ -91,7 +91,11 @@ export class AthleteCalls {
     const all: unknown[] = [];
     const at = new URL(url);
     for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-      const page = Page.parse((await this.get(asker, endpoint, at.href)) ?? { [items]: [] });
+      const answer = await this.get(asker, endpoint, at.href);
+      // A list that is empty is a list. Believed, this would be the end of all that it should have held.
+      if (answer === undefined)
+        throw new CallLater(this.provider, 'it answered a list with 404', UNKNOWN_RETRY_MS);
+      const page = Page.parse(answer);
       all.push(...z.array(z.unknown()).parse(page[items]));
       if (!page.next_token) return all;
       at.searchParams.set(token, page.next_token);

@@ -9,6 +9,8 @@ const TRIES = 6;
 const FIRST_PAUSE_MS = 200;
 // deadlock_detected, serialization_failure: nothing was written, and the next time it will be.
 const PASSING = new Set(['40P01', '40001']);
+// Data exceptions (a NUL in a text) and limits of the server (JSON that is too deep): about what is written, and no other time better.
+const UNSTORABLE = /^(22|54)/;
 
 /** Writes how runs ended, those of one turn of the event loop together. */
 export class Completions {
@@ -72,7 +74,8 @@ export class Completions {
   }
 
   private writeUnstorable({ claim, ending }: EndedRun, error: unknown): Promise<ReadonlySet<string>> {
-    if (ending.kind !== 'succeeded') throw error;
+    const { code = '' } = error as { code?: string };
+    if (ending.kind !== 'succeeded' || !UNSTORABLE.test(code)) throw error;
     const failed: Ending = { kind: 'failed', error: `The output cannot be stored: ${textOf(error)}` };
     return this.writeThroughTrouble([{ claim, ending: failed }]);
   }

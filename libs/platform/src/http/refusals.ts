@@ -53,6 +53,8 @@ function refusal(status: number, requestId: string): { headers: Record<string, s
     ...secureHeaderFields,
     'x-request-id': requestId,
     'cache-control': 'no-store',
+    // The address could not be read, so it may have been one of the add-on's; and it says nothing about anybody.
+    'access-control-allow-origin': '*',
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',

@@ -20,7 +20,7 @@ export interface Asker {
 }
 
 const HOUR_S = 3_600;
-const BROWSING = `public, max-age=60, stale-while-revalidate=${HOUR_S}, stale-if-error=${24 * HOUR_S}`;
+const FOR_A_MINUTE = `max-age=60, stale-while-revalidate=${HOUR_S}, stale-if-error=${24 * HOUR_S}`;
 // Sessions fall idle after a minute of silence, and who asks a cache is not heard of.
 const WATCHING = 'private, max-age=20';
 
@@ -37,7 +37,9 @@ export class Addon {
   async answer(address: Address, asker: Asker): Promise<Answer> {
     if (address.kind === 'nowhere') return passing({ error: 'Not found' }, 404);
     if (address.kind === 'manifest')
-      return address.session.kind === 'malformed' ? this.noManifest() : cacheable(MANIFEST, BROWSING);
+      return address.session.kind === 'malformed'
+        ? this.noManifest()
+        : cacheable(MANIFEST, browsing(address.session));
     const result = await this.resource(address, asker);
     return typeof result === 'string' ? this.refusals.of(address, result, asker.base) : result;
   }
@@ -72,13 +74,18 @@ export class Addon {
     const catalogue = await this.shelf.read();
     if (catalogue.kind === 'refused') return catalogue.cause;
     if (kind === 'catalog')
-      return cacheable({ metas: pageOf(catalogue.series, extra).map(previewOf) }, BROWSING);
+      return cacheable({ metas: pageOf(catalogue.series, extra).map(previewOf) }, browsing(session));
     const series = findSeries(catalogue.series, id);
-    return series ? cacheable({ meta: metaOf(series) }, BROWSING) : 'not_found';
+    return series ? cacheable({ meta: metaOf(series) }, browsing(session)) : 'not_found';
   }
 
   /** Installing an add-on that would never play anything should fail at once. */
   private noManifest(): Answer {
     return passing({ error: 'A session is 1 to 64 letters, digits, - and _' }, 404);
   }
+}
+
+/** A cache that all share would keep the session as part of the address. */
+function browsing({ kind }: ResourceAddress['session']): string {
+  return `${kind === 'named' ? 'private' : 'public'}, ${FOR_A_MINUTE}`;
 }

@@ -6,8 +6,8 @@ import { type ShapeAnswer, type ShapeRequest } from './shape-request.js';
 const THREAD = new URL('./shape-thread.js', import.meta.url);
 // Ten times what the longest recording takes. Without a bound one that is a bomb would end the process, not only its run.
 const MOST_HEAP_MB = 512;
-// Forty times what the longest recording takes; whoever waits behind it has a deadline of its own, which is longer.
-const LONGEST_MS = 20_000;
+// Ten times what the longest recording takes. Fifteen may wait behind it, and all of them together have less than their deadline.
+const LONGEST_MS = 5_000;
 
 /** Shapes, made one at a time in a thread that is started with the first and ended where one takes too long. */
 @Injectable()

@@ -1,11 +1,12 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { type Asker, BudgetSpent, CallRefused } from '#connections';
+import { type Asker, BudgetSpent, CallRefused, NeedsReauth, NotConnected } from '#connections';
 import {
   type Config,
   CONFIG,
   EventBus,
   LOGGER,
   type Logger,
+  MessageMalformed,
   Sweeps,
   TIME_SCALE,
   type TimeScale,
@@ -24,6 +25,7 @@ const SLICE_DAYS = 20;
 // Longer than the calls of one slice take; one that failed is left alone for as long.
 const LEASE_MS = 120_000;
 const SHORTEST_LEASE_MS = 15_000;
+const FAILED_MS = 15 * 60_000;
 
 /**
  * Compares what we have with the vendors' lists: once a person has connected for what was before, and then every day, since
@@ -61,10 +63,13 @@ export class Comparing implements OnApplicationBootstrap {
       } catch (err) {
         if (err instanceof BudgetSpent) return this.store.postpone(due, err.retryAfterMs);
         this.logger.warn({ err, vendor }, 'sleep not compared');
-        // Their membership may have ended: that is nobody else's trouble, and not over in a minute.
-        if (err instanceof CallRefused) await this.store.postpone(due, this.everyMs);
-        // Others would fail likewise, or come before this one the next time: its lease lasts longer.
-        else return;
+        // Their membership or their consent may have ended: that is nobody else's trouble, and not over in a minute.
+        if (err instanceof CallRefused || err instanceof NeedsReauth || err instanceof NotConnected) {
+          await this.store.postpone(due, this.everyMs);
+          continue;
+        }
+        // Others may fail likewise; where they do not, they must not wait behind this one again.
+        return this.store.postpone(due, this.scale.wait(FAILED_MS));
       }
     }
   }
@@ -94,7 +99,7 @@ export class Comparing implements OnApplicationBootstrap {
     const fresh = listed.payloads.filter(
       (payload) => isOfDates(payload, from, until) && isNews(payload, known.get(idOf(payload))),
     );
-    await this.nights.take(fresh, at.claimed_at);
+    await this.takeEach(vendor, fresh, at);
     // An unreadable one may be any of them.
     const missing = listed.isWhole ? lackedBy(new Set(ids), held) : [];
     for (const { record_id } of missing) await this.ask(vendor, at, record_id);
@@ -113,6 +118,20 @@ export class Comparing implements OnApplicationBootstrap {
         this.logger.warn({ err, vendor }, 'a sleep of a list cannot be read');
       }
     return { payloads, isWhole: payloads.length === list.length };
+  }
+
+  /** One that is out of all bounds is left out likewise. */
+  private async takeEach(vendor: NativeVendor, payloads: readonly Payload[], at: Comparison): Promise<void> {
+    const take = async (payload: Payload) => {
+      try {
+        await this.nights.take([payload], at.claimed_at, at.connected_at);
+      } catch (err) {
+        if (!(err instanceof MessageMalformed)) throw err;
+        comparedRecords.inc({ vendor, result: 'unreadable' });
+        this.logger.warn({ err, vendor }, 'a sleep of a list is out of bounds');
+      }
+    };
+    await Promise.all(payloads.map(take));
   }
 
   private async ask(vendor: NativeVendor, at: Comparison, objectId: string): Promise<void> {

@@ -15,6 +15,8 @@ export interface Comparison {
   readonly vendor_athlete_id: string;
   readonly subject: string;
   readonly claimed_at: Date;
+  /** To the microsecond, as text. */
+  readonly connected_at: string;
   readonly begun_at: string;
   /** The first of its connection: all that was before it. */
   readonly is_history: boolean;

@@ -11,18 +11,20 @@ export class NativeNights {
   constructor(private readonly bus: EventBus) {}
 
   /** `cameAt`: what is deleted while it is fetched must not come back, so it counts as received before it was asked for. */
-  async take(payloads: readonly Payload[], cameAt: Date): Promise<void> {
+  async take(payloads: readonly Payload[], cameAt: Date, connectedAt: string): Promise<void> {
     const carried = { 'received-at': cameAt.toISOString() };
     await Promise.all(
       payloads.map((payload) => {
-        const eventId = eventIdOf(payload);
+        const eventId = eventIdOf(payload, connectedAt);
         return this.bus.publish(sleepRawReceived, { eventId, payload }, eventId, carried);
       }),
     );
   }
 }
 
-/** The same for the same word about the same record, whoever fetches it. */
-function eventIdOf(payload: Payload): string {
-  return createHash('sha256').update(JSON.stringify(payload)).digest('base64url');
+/** The same for the same word about the same record, whoever fetches it; not after a connection was cut and made anew: all of it was deleted. */
+function eventIdOf(payload: Payload, connectedAt: string): string {
+  return createHash('sha256')
+    .update(`${connectedAt}\n${JSON.stringify(payload)}`)
+    .digest('base64url');
 }

@@ -33,6 +33,8 @@ export const MOST_FETCHES = 20;
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 3_600_000;
 const SHORTEST_WAIT_MS = 100;
+// The delivery at which a 404 is believed.
+const SURE_AFTER = 2;
 
 type Message = Delivery<VendorEvent>['message'];
 
@@ -81,7 +83,10 @@ export class RecordFetcher {
     // Of somebody who has left, or never was here.
     if (!owner || !userId) return;
     const payloads = await this.payloadsOf({ athleteId: owner.athleteId, class: 'live' }, userId, event);
-    await this.nights.take(payloads, receivedAt(message.headers, storedAt(message)));
+    // A vendor's word may be quicker than its own database.
+    if (!event.isDeleted && payloads.some(isGone) && message.info.deliveryCount < SURE_AFTER)
+      throw new CallLater(event.vendor, 'it does not know that sleep, or not yet', 0);
+    await this.nights.take(payloads, receivedAt(message.headers, storedAt(message)), owner.connectedAt);
   }
 
   private async payloadsOf(asker: Asker, userId: string, event: VendorEvent): Promise<Payload[]> {
@@ -133,6 +138,7 @@ export class RecordFetcher {
   }
 }
 
+const isGone = ({ record }: Payload) => record?.state === 'deleted';
 const storedAt = ({ info }: Message) => new Date(info.timestampNanos / 1e6);
 
 function retryMs(deliveries: number): number {

@@ -14,8 +14,8 @@ select
           'run_id', run_id,
           'attempt_number', attempt_number,
           'status', status,
-          'started_at', started_at_utc,
-          'finished_at', finished_at_utc,
+          'started_at', to_char(started_at_utc at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'finished_at', to_char(finished_at_utc at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
           'error', error
         )
         order by attempt_number, started_at_utc

@@ -37,6 +37,7 @@ with due as (
 )
 select
   claimed.connection_id, connection.athlete_id, connection.vendor_athlete_id, athlete.subject, clock_timestamp() as claimed_at,
+  connection.connected_at::text as connected_at,
   claimed.begun_at::text as begun_at, claimed.compared_at is null as is_history,
   to_char(claimed.since, 'YYYY-MM-DD') as since, to_char(claimed.until, 'YYYY-MM-DD') as until
 from claimed
