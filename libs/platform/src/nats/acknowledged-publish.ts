@@ -73,7 +73,10 @@ export class AcknowledgedPublish {
 }
 
 function ackOf(message: Msg, subject: string): PubAck {
-  const said = message.json<PubAck & { error?: { description: string } }>();
+  const said = message.json<PubAck & { error?: { code: number; description: string } }>();
+  // No room, no leader, not now: as good as away, for whoever asks may ask again.
+  if (said.error && said.error.code >= 500)
+    throw new DependencyUnavailable('nats', { cause: new JetStreamError(said.error.description) });
   if (said.error) throw new JetStreamError(`${subject}: ${said.error.description}`);
   if (!said.stream) throw new JetStreamError(`${subject}: no stream has answered`);
   said.duplicate ??= false;

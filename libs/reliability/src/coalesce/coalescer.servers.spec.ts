@@ -551,7 +551,8 @@ describe('requests that are the same', () => {
           };
           const answer = [here, elsewhere][by]!.coalescer.share(request, async (signal) => {
             working.set(name, (working.get(name) ?? 0) + 1);
-            if (working.get(name) !== 1) wrong.push(`${name} is worked on twice at a time`);
+            // What was superseded elsewhere hears of it a moment later, and the same may be asked for again before that.
+            if (!supersedes && working.get(name) !== 1) wrong.push(`${name} is worked on twice at a time`);
             try {
               await pause(worksMs, undefined, { signal });
               if (isFine) return name;

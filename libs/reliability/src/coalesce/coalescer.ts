@@ -59,8 +59,8 @@ export class Coalescer {
   }
 
   /**
-   * `work` runs at most once at a time for a client's intent, wherever it is asked; its JSON-able result is shared and must
-   * not be changed. Its signal ends when nobody waits any more or a newer intent has taken its place: `work` must end too.
+   * `work` runs at most once at a time for a client's intent, wherever it is asked (but one that was superseded elsewhere may
+   * still be ending when the same is asked for again); its JSON-able result is shared and must not be changed. Its signal ends when nobody waits any more or a newer intent has taken its place: `work` must end too.
    * Rejects with Superseded, DeadlineExceeded, the reason of the asker's signal, or the work's own error, of which other
    * processes hear the cause alone (CauseError).
    */
