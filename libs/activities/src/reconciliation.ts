@@ -175,16 +175,17 @@ export class Reconciliation implements OnApplicationBootstrap {
     await sql.query(statement, [athleteId, JSON.stringify(progress), this.leaseMs]);
   }
 
-  private async done(athleteId: string, { begun_at, is_whole }: Progress): Promise<void> {
+  /** The database's clock writes both times, because it also decides who is due. With another clock an athlete may be due again at once. */
+  private async done(athleteId: string, { is_whole }: Progress): Promise<void> {
     const statement = `
       update strava_sync
       set
-        reconciled_at = $2,
-        whole_history_reconciled_at = case when $3 then $2 else whole_history_reconciled_at end,
+        reconciled_at = clock_timestamp(),
+        whole_history_reconciled_at = case when $2 then clock_timestamp() else whole_history_reconciled_at end,
         reconcile_after = null,
         reconcile_progress = null
       where athlete_id = $1`;
-    await this.database.query(statement, [athleteId, begun_at, is_whole]);
+    await this.database.query(statement, [athleteId, is_whole]);
   }
 
   private get leaseMs(): number {
