@@ -3,13 +3,20 @@
 
 const levels = [
   ['platform'],
-  ['rate-limit', 'reliability', 'jobs'],
+  ['rate-limit', 'reliability', 'processing'],
+  ['vendors'],
   ['connections'],
-  ['strava', 'oura', 'whoop'],
+  ['webhooks'],
   ['activities', 'streams', 'sleep', 'playback'],
-  ['backfill', 'run-shape', 'write-back', 'account'],
+  ['backfill', 'run-shape', 'write-back', 'account', 'push'],
   ['admin'],
 ];
+
+// Generated athletes for the simulator, the tests and the bench. It stands beside the levels: no lib may use it.
+const generator = 'training-world';
+
+// The folders of libs/vendors that are no vendor.
+const vendorFolder = '(?!(?:call|capabilities)/)([^/]+)';
 
 const anyOf = (folders) => `(${folders.join('|')})`;
 
@@ -19,7 +26,8 @@ const upwards = levels.flatMap((folders, level) => {
     name: `${folder}-imports-lower-levels-only`,
     comment: `libs/${folder} stands on level ${level}: what it needs of a sibling or of something above, it declares as an interface`,
     severity: 'error',
-    from: { path: `^libs/${folder}/` },
+    // A harness is test code: the tests of the budget use the real vendors' limits.
+    from: { path: `^libs/${folder}/`, pathNot: '\\.harness\\.ts$' },
     to: { path: `^(libs/${anyOf([...folders.filter((name) => name !== folder), ...higher])}/|apps/)` },
   }));
 });
@@ -31,7 +39,7 @@ module.exports = {
       name: 'known-libs-only',
       comment: 'A new lib gets a level here and in docs/architecture.md',
       severity: 'error',
-      from: { path: `^libs/(?!${anyOf(levels.flat())}/)` },
+      from: { path: `^libs/(?!${anyOf([...levels.flat(), generator])}/)` },
       to: {},
     },
     {
@@ -50,11 +58,41 @@ module.exports = {
       },
     },
     {
+      name: 'vendors-are-apart',
+      comment: 'A vendor is a folder of its own: what two vendors share stands beside their folders',
+      severity: 'error',
+      from: { path: `^libs/vendors/src/${vendorFolder}/` },
+      to: { path: `^libs/vendors/src/${vendorFolder}/`, pathNot: '^libs/vendors/src/$1/' },
+    },
+    {
+      name: 'only-the-registry-knows-vendors',
+      comment:
+        'All other code takes a vendor from the registry. For now, index.ts exports their clients as well',
+      severity: 'error',
+      from: { path: `^libs/vendors/src/(?!${vendorFolder}/|(registry|index)\\.ts$)` },
+      to: { path: `^libs/vendors/src/${vendorFolder}/` },
+    },
+    {
       name: 'simulator-is-independent',
-      comment: 'It judges us by its own count, so it shares no code with us',
+      comment: 'It judges the product by its own count, so it shares no code with it',
       severity: 'error',
       from: { path: '^apps/simulator/' },
-      to: { path: '^(libs/|apps/(?!simulator/))' },
+      to: { path: `^(libs/(?!${generator}/)|apps/(?!simulator/))` },
+    },
+    {
+      name: 'training-world-is-no-product-code',
+      comment: 'Only the simulator, tests and the bench use generated athletes; the product never does',
+      severity: 'error',
+      from: { path: `^(libs/(?!${generator}/)|apps/(?!simulator/))` },
+      to: { path: `^libs/${generator}/` },
+    },
+    {
+      name: 'training-world-is-independent',
+      comment:
+        'The run-shape accuracy test compares the product with it, so it shares no code with the product',
+      severity: 'error',
+      from: { path: `^libs/${generator}/` },
+      to: { path: `^(libs/(?!${generator}/)|apps/)` },
     },
     {
       name: 'apps-are-apart',
@@ -62,6 +100,20 @@ module.exports = {
       severity: 'error',
       from: { path: '^apps/(api|worker)/' },
       to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'console-is-apart',
+      comment: 'It runs in a browser and knows the product only by docs/openapi.json',
+      severity: 'error',
+      from: { path: '^apps/console/' },
+      to: { path: '^(libs/|apps/(?!console/))' },
+    },
+    {
+      name: 'console-is-not-imported',
+      comment: 'The api serves its built files; no process loads its code',
+      severity: 'error',
+      from: { path: '^(libs/|apps/(?!console/))' },
+      to: { path: '^apps/console/' },
     },
     {
       name: 'no-circular',

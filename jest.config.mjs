@@ -1,9 +1,16 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-// One alias a lib, the same names package.json "imports" gives to the compiled code.
+// One alias for each lib, with the names that "imports" of package.json gives to the compiled code.
 const libs = readdirSync(new URL('./libs', import.meta.url));
+// The packages as `npm run build` bundles them, because jest loads each file of a package anew in each test file.
+const packages = Object.keys(
+  JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')).dependencies,
+).filter((name) => existsSync(new URL(`./dist/node_modules/${name}/index.js`, import.meta.url)));
 const moduleNameMapper = {
+  ...Object.fromEntries(
+    packages.map((name) => [`^${name}$`, `<rootDir>/dist/node_modules/${name}/index.js`]),
+  ),
   ...Object.fromEntries(libs.map((lib) => [`^#${lib}$`, `<rootDir>/libs/${lib}/src/index.ts`])),
   '^(\\.{1,2}/.*)\\.js$': '$1',
 };
@@ -13,7 +20,7 @@ const base = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper,
-  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local'],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local', '<rootDir>/.cache'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
@@ -29,14 +36,15 @@ const base = {
   },
 };
 
-// unit: nothing but Node. servers: real Postgres, Redis and NATS, named by the environment. e2e: the built processes.
+// unit needs only Node. servers needs Postgres, Redis and NATS, named by the environment. e2e runs the built processes as well.
 export default {
-  // Only what fails takes so long; on a machine with a load of 20, a world with four histories took more than a minute.
+  // Only a failing test takes so long. On a machine with a load of 20, a world with four histories took more than a minute.
   testTimeout: 180_000,
-  // One more than there are cores: most of these tests wait, for servers, leases and time-outs.
-  maxWorkers: availableParallelism() + 1,
+  // Three more than there are cores, because most of these tests wait for servers, leases and timeouts. With two more, a quarter of the
+  // processor time was not used.
+  maxWorkers: availableParallelism() + 3,
   testSequencer: '<rootDir>/test/harness/longest-first.mjs',
-  // What a file has loaded stays in memory after it: without this, a worker ends with more than two gigabytes.
+  // A worker keeps the modules of each test file in memory. Without this limit it grows to more than two gigabytes.
   workerIdleMemoryLimit: '700MB',
   projects: [
     {

@@ -1,6 +1,6 @@
 import fastify from 'fastify';
 
-// The ceiling: the same JSON, no token, no limits, no log.
+// Measures the upper bound of the api's rate: a server that answers the same JSON without authentication, rate limits and logging.
 const body = {
   athlete_id: '0b1d2c3e-4f50-4a61-8b72-93a4b5c6d7e8',
   role: 'athlete',

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
 import fastify from 'fastify';
+import { connectNats } from '../libs/platform/src/nats/connect.js';
 
-// The ceiling of the ingest route: a body, an id and the PubAck. No key, no check, no log.
-const connection = await connect({ servers: process.env.NATS_URL });
+// Measures the upper bound of the ingest route. This server reads a body, makes an id and waits for the PubAck. It has no API key, no
+// validation and no logging.
+const connection = await connectNats(process.env.NATS_URL ?? '', 'bench');
 const manager = await jetstreamManager(connection);
 await manager.streams.add({ name: 'BARE_INGEST', subjects: ['bare.ingest'], duplicate_window: 7_200e9 });
 const js = jetstream(connection);

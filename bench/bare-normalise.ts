@@ -1,8 +1,9 @@
 import { AckPolicy, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
 import pg from 'pg';
+import { connectNats } from '../libs/platform/src/nats/connect.js';
 
-// The ceiling of the normaliser: consume, upsert, publish, ack, in batches. One table, no check, no second look.
+// Measures the upper bound of the normaliser: consume, upsert, publish and ack in batches. This has one table, no validation and no check
+// for newer data.
 const BATCH = 1_000;
 const UPSERT = `
   insert into bare_sleep as kept (user_id, date, duration_minutes, captured_at, event_id)
@@ -21,7 +22,7 @@ interface Raw {
   };
 }
 
-const connection = await connect({ servers: process.env.NATS_URL });
+const connection = await connectNats(process.env.NATS_URL ?? '', 'bench');
 const database = new pg.Client({ connectionString: process.env.DATABASE_URL });
 await database.connect();
 const js = jetstream(connection);

@@ -1,35 +1,34 @@
+import { type RedisClient } from '#platform';
 import { randomUUID } from 'node:crypto';
-import { type Redis } from 'ioredis';
 import { SessionGate } from '#reliability';
-import { type Finding, median } from './harness.js';
+import { type Finding, median } from './results.js';
+import { type Measured, measure } from './in-flight.js';
 
-// One decision of the gate beside what the same connection can do at all: a script that does nothing, and a plain ZADD, once a
-// command each and once with the commands of one turn together, as the gate puts its questions. All on the same Redis, in turn.
+// Compares one decision of the gate with the cheapest commands on the same connection: an empty script and a plain ZADD. Each command
+// is measured twice: sent one by one, and pipelined by turn of the event loop, as the gate sends its requests. All contenders run in
+// turn on one Redis.
 const ROUNDS = 5;
 const DECISIONS = 30_000;
 const SESSIONS = 5_000;
-
-interface Measured {
-  readonly perSecond: number;
-  readonly p99Ms: number;
-}
+// Each address has 20 sessions, so none reaches the quarter of the places that one address may have.
+const ADDRESSES = 250;
 
 type Contender =
   'gate' | 'gate, full' | 'empty script' | 'zadd' | 'empty script, pipelined' | 'zadd, pipelined';
 
 export async function measureDecisions(
-  redis: Redis,
-  pipelined: Redis,
+  redis: RedisClient,
+  pipelined: RedisClient,
 ): Promise<{ readonly findings: Finding[]; readonly raw: unknown }> {
   const contenders = await contendersOn(redis, pipelined);
   const rounds: Array<Record<string, Record<Contender, Measured>>> = [];
-  for (const ask of Object.values(contenders)) await measure(ask, 64);
+  for (const ask of Object.values(contenders)) await measure(ask, { questions: DECISIONS, inFlight: 64 });
   for (let round = 0; round < ROUNDS; round += 1) {
     const measured: Record<string, Record<Contender, Measured>> = {};
     for (const inFlight of [1, 64]) {
       const one: Partial<Record<Contender, Measured>> = {};
       for (const [name, ask] of Object.entries(contenders))
-        one[name as Contender] = await measure(ask, inFlight);
+        one[name as Contender] = await measure(ask, { questions: DECISIONS, inFlight });
       measured[inFlight] = one as Record<Contender, Measured>;
     }
     rounds.push(measured);
@@ -68,39 +67,28 @@ export async function measureDecisions(
 }
 
 async function contendersOn(
-  redis: Redis,
-  pipelined: Redis,
+  redis: RedisClient,
+  pipelined: RedisClient,
 ): Promise<Record<Contender, () => Promise<unknown>>> {
   const names = Array.from({ length: SESSIONS }, () => randomUUID());
   let turn = 0;
   const next = () => names[(turn += 1) % SESSIONS] ?? '';
-  const gate = new SessionGate(redis, { capacity: SESSIONS, idleMs: 60_000, graceMs: 30_000 });
-  const small = new SessionGate(redis, { capacity: 100, idleMs: 60_000, graceMs: 30_000 });
+  const ask = (gate: SessionGate, pool: string) => {
+    const session = next();
+    return gate.admit(pool, session, { address: `192.0.2.${turn % ADDRESSES}` });
+  };
+  const silence = { idleMs: 60_000, graceMs: 30_000 };
+  const gate = new SessionGate(redis, { capacity: SESSIONS, perAddress: SESSIONS / 4, ...silence });
+  const small = new SessionGate(redis, { capacity: 100, perAddress: 25, ...silence });
   const empty = (await redis.script('LOAD', 'return 0')) as string;
   return {
-    gate: () => gate.admit('bench', next()),
-    'gate, full': () => small.admit('small', next()),
+    gate: () => ask(gate, 'bench'),
+    'gate, full': () => ask(small, 'small'),
     'empty script': () => redis.evalsha(empty, 1, 'bench:empty'),
     zadd: () => redis.zadd('bench:zadd', turn, next()),
     'empty script, pipelined': () => pipelined.evalsha(empty, 1, 'bench:empty'),
     'zadd, pipelined': () => pipelined.zadd('bench:zadd', turn, next()),
   };
-}
-
-async function measure(ask: () => Promise<unknown>, inFlight: number): Promise<Measured> {
-  const took: number[] = [];
-  const startedAt = performance.now();
-  const asker = async () => {
-    while (took.length < DECISIONS) {
-      const askedAt = performance.now();
-      await ask();
-      took.push(performance.now() - askedAt);
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, asker));
-  const seconds = (performance.now() - startedAt) / 1_000;
-  took.sort((a, b) => a - b);
-  return { perSecond: took.length / seconds, p99Ms: took[Math.floor(took.length * 0.99)] ?? 0 };
 }
 
 const per = (rate: number) => `${Math.round(rate).toLocaleString('en')}/s`;

@@ -1,8 +1,8 @@
-// A replica for the gate's benchmark: asked over IPC, it shares so many identical requests at once.
+// A replica for the gate's benchmark. For each message over IPC it sends `requests` identical requests to its coalescer at once.
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createLogger } from '#platform';
-import { Coalescer, listeningConnection, reliabilityConnection } from '#reliability';
+import { Coalescer, subscriberConnection, reliabilityConnection } from '#reliability';
 
 interface Order {
   readonly intent: string;
@@ -19,9 +19,9 @@ export interface Told {
 const config = { url: process.env.REDIS_URL ?? '', keyPrefix: process.env.REDIS_KEY_PREFIX ?? '' };
 const logger = createLogger({ level: 'warn', process: 'bench' });
 const redis = reliabilityConnection(config, logger);
-const ears = listeningConnection(config, logger);
-await Promise.all([once(redis, 'ready'), once(ears, 'ready')]);
-const coalescer = new Coalescer(redis, ears, logger);
+const subscriber = subscriberConnection(config, logger);
+await Promise.all([once(redis, 'ready'), once(subscriber, 'ready')]);
+const coalescer = new Coalescer(redis, subscriber, logger);
 
 process.on('message', ({ intent, requests, workMs }: Order) => {
   void shareAll(intent, requests, workMs).then((told) => process.send?.(told));

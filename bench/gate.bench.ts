@@ -4,13 +4,14 @@ import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createLogger } from '#platform';
-import { Coalescer, listeningConnection, reliabilityConnection, SessionGate } from '#reliability';
+import { Coalescer, subscriberConnection, reliabilityConnection, SessionGate } from '#reliability';
 import { measureDecisions } from './gate-decisions.js';
 import { measureOverload } from './gate-overload.js';
 import { type Told } from './gate-replica.js';
-import { type Finding, report } from './harness.js';
+import { report } from './harness.js';
+import { type Finding } from './results.js';
 
-// What the gate and the coalescer cost by themselves, and what they are worth in front of a broker that is slow or dead.
+// Measures the cost of the gate and the coalescer by themselves, and the effect of both in front of a slow or dead broker.
 const IDENTICAL = 1_000;
 const WORK_MS = 300;
 const MEMORY_REQUESTS = 1_000_000;
@@ -22,19 +23,23 @@ const logger = createLogger({ level: 'warn', process: 'bench' });
 const config = { url: process.env.REDIS_URL ?? '', keyPrefix: `bench:${randomUUID()}:` };
 const redis = reliabilityConnection(config, logger);
 const pipelined = reliabilityConnection(config, logger, { enableAutoPipelining: true });
-const ears = listeningConnection(config, logger);
-await Promise.all([redis, pipelined, ears].map((connection) => once(connection, 'ready')));
+const subscriber = subscriberConnection(config, logger);
+await Promise.all([redis, pipelined, subscriber].map((connection) => once(connection, 'ready')));
 
 const decisions = await measureDecisions(redis, pipelined);
 const identical = await shareOverTwoReplicas();
 const memory = await remember();
 const overload = await measureOverload();
-for (const connection of [redis, pipelined, ears]) connection.disconnect();
-report('gate', [...decisions.findings, ...identical.findings, ...memory.findings, ...overload.findings], {
-  decisions: decisions.raw,
-  identical: identical.raw,
-  memory: memory.raw,
-  overload: overload.raw,
+for (const connection of [redis, pipelined, subscriber]) connection.disconnect();
+await report({
+  name: 'gate',
+  findings: [...decisions.findings, ...identical.findings, ...memory.findings, ...overload.findings],
+  raw: {
+    decisions: decisions.raw,
+    identical: identical.raw,
+    memory: memory.raw,
+    overload: overload.raw,
+  },
 });
 
 interface Part {
@@ -77,12 +82,12 @@ async function shareOverTwoReplicas(): Promise<Part> {
   };
 }
 
-/** Each request asks the gate and shares its work, two of them under the same name. */
+/** Measures the memory over many requests. Each request passes the gate and the coalescer. Each intent is requested twice. */
 async function remember(): Promise<Part> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const gate = new SessionGate(redis, { capacity: 100, idleMs: 60_000, graceMs: 30_000 });
-  const coalescer = new Coalescer(redis, ears, logger);
+  const coalescer = new Coalescer(redis, subscriber, logger);
   const heapMb: number[] = [];
   const startedAt = performance.now();
   let asked = 0;
@@ -93,17 +98,17 @@ async function remember(): Promise<Part> {
     const ask = { scope: 'bench', client, intent: `e${pair}`, deadlineMs: 4_000 };
     await coalescer.share(ask, () => Promise.resolve(number));
   };
-  const asker = async (until: number) => {
+  const requester = async (until: number) => {
     while (asked < until) await request((asked += 1));
   };
   for (let sample = 0; sample <= MEMORY_SAMPLES; sample += 1) {
     const until = ((sample + 1) * MEMORY_REQUESTS) / (MEMORY_SAMPLES + 1);
-    await Promise.all(Array.from({ length: MEMORY_IN_FLIGHT }, () => asker(until)));
+    await Promise.all(Array.from({ length: MEMORY_IN_FLIGHT }, () => requester(until)));
     collect();
     heapMb.push(process.memoryUsage().heapUsed / 2 ** 20);
   }
   const seconds = (performance.now() - startedAt) / 1_000;
-  // The first sample has warmed everything up.
+  // The first sample is the warm-up.
   const grownMb = (heapMb.at(-1) ?? 0) - (heapMb[0] ?? 0);
   const keys = (await redis.keys(`${config.keyPrefix}coalesce*`)).length;
   return {

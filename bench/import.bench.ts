@@ -3,13 +3,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { migrateUp, type Sql, type Statement } from '#platform';
-import { type SummaryActivity } from '#strava';
+import { type SummaryActivity } from '#vendors';
 import { ActivityStore } from '../libs/activities/src/activity-store.js';
 import { type ImportBody, World } from '../test/harness/world.js';
 import { report } from './harness.js';
+import { backfillFindings } from './import-backfill.js';
+import { atStrava } from '../libs/activities/src/activities.harness.js';
 
-// Three athletes share an app that may make 400 reads a day, so that two nights fall inside. Workers are killed and Redis
-// forgets everything in the middle; a fresh upload of one of them must not wait.
+// Three athletes import at the same time with a limit of 400 reads a day, so two midnights fall into the run. Meanwhile workers are
+// killed and Redis is emptied. A new upload of an importing athlete must not wait for the import.
 const TIME_SCALE = 900;
 const ATHLETES = 3;
 const ACTIVITIES = 300;
@@ -22,13 +24,13 @@ const BULK_ROWS = 10_000;
 
 await migrateUp(process.env.DATABASE_URL ?? '');
 const world = await World.start({ timeScale: TIME_SCALE, workers: 2, databaseUrl: process.env.DATABASE_URL });
-await world.withoutBackfill();
+await world.pauseBackfill();
 await world.control('POST', 'limits', { vendor: 'strava', read_day: READ_DAY });
 const redis = new Redis(process.env.REDIS_URL ?? '');
 const database = new pg.Client({ connectionString: process.env.DATABASE_URL });
 await database.connect();
 
-// Begun at the start of a day, the bound is the same in every run.
+// A run begins at the start of a day, so that the bound is the same in every run.
 await pause(DAY_MS - (Date.now() % DAY_MS) + 200);
 const startedAt = Date.now();
 const imports = await Promise.all(Array.from({ length: ATHLETES }, begin));
@@ -57,13 +59,14 @@ const bulk = await bulkRowsPerSecond();
 await database.end();
 redis.disconnect();
 await world.stop();
+const backfill = await backfillFindings(process.env.DATABASE_URL ?? '');
 
 const allowance = bound + Math.max(WINDOW_MS, 10_000) + KILLS * LEASE_FLOOR_MS;
 const fullDays = stats.days.slice(0, -1).map(({ used }) => used.read_day ?? 0);
 const dayUse = Math.min(...fullDays.slice(0, 2)) / READ_DAY;
-report(
-  'import',
-  [
+await report({
+  name: 'import',
+  findings: [
     finding('calls over a limit', stats.over_limit, '0', stats.over_limit === 0),
     finding('answers 429', stats.by_status['429'] ?? 0, '0', !stats.by_status['429']),
     finding(
@@ -80,11 +83,14 @@ report(
       tookMs <= allowance,
     ),
     finding('fresh upload visible, slowest', `${Math.max(...fresh)} ms`, '< 2 s', Math.max(...fresh) < 2_000),
-    finding('list calls for 10,000 activities', listing, '≤ 51', listing <= 51),
+    // 51 pages have new activities: the first page has 200 of them. Each later page has 199, because it repeats the oldest activity
+    // of the page before. Then follow a page with only the oldest activity, and an empty page, because only an empty page is the end.
+    finding('list calls for 10,000 activities', listing, '≤ 53', listing <= 53),
     finding('bulk upsert', `${Math.round(bulk).toLocaleString('en')} rows/s`, '≥ 20,000', bulk >= 20_000),
+    ...backfill.findings,
   ],
-  { stats, tookMs, bound, fresh, listing, bulk },
-);
+  raw: { stats, tookMs, bound, fresh, listing, bulk, backfill: backfill.raw },
+});
 
 interface Begun {
   readonly athlete: string;
@@ -100,7 +106,7 @@ async function begin(): Promise<Begun> {
   return { athlete, vendorId, id: body.id };
 }
 
-/** From the vendor's event to the activity in the athlete's list. */
+/** Milliseconds from an upload at the vendor until the activity is stored. */
 async function upload({ athlete, vendorId }: Begun): Promise<number> {
   const begunAt = Date.now();
   const { id } = await world.control<{ id: string }>('POST', 'activities', { athlete_id: vendorId });
@@ -112,7 +118,10 @@ async function upload({ athlete, vendorId }: Begun): Promise<number> {
   return Date.now() - begunAt;
 }
 
-/** The earliest an import class could have made that many calls: 95 % of a day, its rest in the last window, then the next. */
+/**
+ * The shortest time for that many calls of the import class. The class may use 95 % of a day's calls, 95 calls a window. It may use the
+ * remaining 5 % of the day only in the day's last window.
+ */
 function boundMs(total: number): number {
   const beforeRelease = Math.floor(READ_DAY * 0.95);
   const days = Math.floor(total / READ_DAY);
@@ -147,7 +156,7 @@ async function listTenThousand(): Promise<number> {
   return (await world.rows<{ calls: number }>(lists, [athlete]))[0]?.calls ?? 0;
 }
 
-/** The statement of the import itself, in pages as the vendor sends them, on rows that are there and rows that are not. */
+/** The rate of the import's upsert statement for new rows, with pages of the vendor's size. */
 async function bulkRowsPerSecond(): Promise<number> {
   const { rows } = await database.query<{ athlete_id: string }>(
     'select athlete_id from activity group by athlete_id order by count(*) desc limit 1',
@@ -164,7 +173,7 @@ async function bulkRowsPerSecond(): Promise<number> {
   const summaries = Array.from({ length: BULK_ROWS }, (_, n) => summary(n));
   const begunAt = performance.now();
   for (let from = 0; from < BULK_ROWS; from += 200)
-    await store.saveSummaries(sql, athlete, summaries.slice(from, from + 200), new Date());
+    await store.saveSummaries(sql, atStrava(athlete), summaries.slice(from, from + 200), new Date());
   return (BULK_ROWS * 1_000) / (performance.now() - begunAt);
 }
 
@@ -192,11 +201,7 @@ function summary(n: number): SummaryActivity {
     maxHeartrate: 170,
     manual: false,
     private: false,
-    visibility: 'everyone',
-    externalId: null,
-    uploadId: null,
     totalPhotoCount: 0,
     map: { polyline: null, summaryPolyline: 'abcdefghijklmnopqrstuvwxyz'.repeat(8) },
-    raw: {},
   };
 }

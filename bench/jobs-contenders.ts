@@ -1,30 +1,32 @@
 import type pg from 'pg';
-import { ConfigSnapshots, Runs } from '#jobs';
+import { ConfigSnapshots, Runs } from '#processing';
 import { createLogger, type Database, timeScale } from '#platform';
-import { JobNotifications } from '../libs/jobs/src/worker/job-notifications.js';
-import { JobWorker } from '../libs/jobs/src/worker/job-worker.js';
-import { workerSettings } from '../libs/jobs/src/worker/worker-settings.js';
+import { JobNotifications } from '../libs/processing/src/worker/job-notifications.js';
+import { JobWorker } from '../libs/processing/src/worker/job-worker.js';
+import { workerSettings } from '../libs/processing/src/worker/worker-settings.js';
 import { openPool } from '../test/harness/test-database.js';
-import { graphileWorker, pgBoss } from './jobs-peers.js';
+import { verify } from './harness.js';
+import { bullMq, graphileWorker, pgBoss } from './jobs-peers.js';
+import { type Goal } from './results.js';
 import { clear, enqueueAll, newSample } from './jobs-sample.js';
 
-export const silent = createLogger({ level: 'silent', process: 'bench' });
+const silent = createLogger({ level: 'silent', process: 'bench' });
 
-/** A queue, with work that does nothing. */
+/** A job queue whose jobs do nothing. */
 export interface Contender {
   readonly name: string;
-  /** At its default settings. */
-  readonly asItComes: boolean;
-  /** Where even a few tell its rate, and many would take hours. */
+  /** The goal of Pacekeeper's rate divided by this queue's. */
+  readonly goal?: Goal;
+  /** The number of jobs for a slow queue. So many are enough to measure the rate, and more would take hours. */
   readonly most?: number;
-  /** Enqueues so many as its documentation says and has them all done; answers how long that took. */
+  /** Enqueues this many jobs in the way that the queue's documentation says, runs all jobs, and returns the milliseconds. */
   run(jobs: number): Promise<number>;
   close(): Promise<void>;
 }
 
 type Open = (databaseUrl: string, admin: pg.Client, jobs: number) => Promise<Contender>;
 
-/** Who is measured, in turn, in the same database and the same run: each at its defaults, then at what suits it. */
+/** The queues in the order of measurement. Each runs with its defaults, then with settings that its documentation suggests for many jobs. */
 export const CONTENDERS: readonly Open[] = [
   (url, admin, jobs) => pacekeeper(url, admin, jobs),
   (url, admin, jobs) => pacekeeper(url, admin, jobs, 100),
@@ -32,6 +34,8 @@ export const CONTENDERS: readonly Open[] = [
   (url) => graphileWorker(url, 16),
   (url) => pgBoss(url),
   (url) => pgBoss(url, { batchSize: 1_000, pollingIntervalSeconds: 0.5 }),
+  () => bullMq(process.env.REDIS_URL ?? ''),
+  () => bullMq(process.env.REDIS_URL ?? '', 100),
 ];
 
 async function pacekeeper(
@@ -45,7 +49,6 @@ async function pacekeeper(
   const sample = await newSample(admin, jobs);
   return {
     name: `pacekeeper, ${concurrency} at a time`,
-    asItComes: ownConcurrency === undefined,
     run: async (count) => {
       await clear(admin);
       let done = 0;
@@ -65,7 +68,7 @@ async function pacekeeper(
         `select 1 from jobs where status = 'succeeded' and attempt_count = 1 and activity_id = any ($1)`,
         [sample.activityIds],
       );
-      if (rowCount !== count) throw new Error(`${rowCount} of ${count} succeeded`);
+      verify('jobs of Pacekeeper that succeeded at the first attempt', rowCount ?? 0, count);
       return ms;
     },
     close: () => pool.close(),

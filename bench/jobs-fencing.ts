@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { readFileSync } from 'node:fs';
-import { type Claim, Runs } from '#jobs';
+import { type RunClaim, Runs } from '#processing';
 import { type Database, type Sql, type Statement } from '#platform';
 import { openPool } from '../test/harness/test-database.js';
-import { type Finding, median } from './harness.js';
+import { type Finding, median } from './results.js';
 import { success } from './jobs-rates.js';
 import { clear, enqueueAll, newSample } from './jobs-sample.js';
 
@@ -13,7 +13,7 @@ const ROUNDS = 9;
 const OWNER = 'worker';
 const FENCE = /\n\s+and jobs\.run_id = ended\.run_id\n\s+and jobs\.lease_owner = \$1\n/;
 
-/** The completion as it is and without its fence, in turns over the batches of the same round. */
+/** Compares the completion statement with and without its fence. The two take turns over the batches of a round. */
 export async function fencingFindings(
   databaseUrl: string,
   admin: pg.Client,
@@ -51,16 +51,16 @@ export async function fencingFindings(
   return { findings, raw: ratios };
 }
 
-async function completeMs(runs: Runs, claims: readonly Claim[]): Promise<number> {
+async function completeMs(runs: Runs, claims: readonly RunClaim[]): Promise<number> {
   const begunAt = performance.now();
   const written = await runs.complete(OWNER, claims.map(success));
   if (written.size !== BATCH) throw new Error('not all completed');
   return performance.now() - begunAt;
 }
 
-/** The same statements, the completion without that part. `$1` has to stay, or Postgres does not know its type. */
+/** The database with a completion statement that lacks this part. `$1` stays in use, so that Postgres can infer its type. */
 function without(part: RegExp, sql: Sql): Database {
-  const text = readFileSync('libs/jobs/src/lifecycle/sql/complete.sql', 'utf8');
+  const text = readFileSync('libs/processing/src/lifecycle/sql/complete.sql', 'utf8');
   if (!part.test(text)) throw new Error('the completion has another fence');
   const bare = {
     name: 'complete without fence',

@@ -1,16 +1,16 @@
 import type pg from 'pg';
-import { Jobs } from '#jobs';
+import { Jobs } from '#processing';
 import { timeScale } from '#platform';
-import { workerSettings } from '../libs/jobs/src/worker/worker-settings.js';
+import { workerSettings } from '../libs/processing/src/worker/worker-settings.js';
 import { openPool } from '../test/harness/test-database.js';
-import { type Finding } from './harness.js';
+import { type Finding, percentile } from './results.js';
 import { workerOn } from './jobs-contenders.js';
-import { clear, newSample, percentile } from './jobs-sample.js';
+import { clear, newSample } from './jobs-sample.js';
 
 const TIMED = 1_000;
 const WARM_UP = 50;
 
-/** From the call that enqueues to the processor's first line, one after the other, with nothing else to do. */
+/** Measures the time from the enqueueing call to the start of the processor. The jobs run one after the other on an idle worker. */
 export async function pickupFindings(
   databaseUrl: string,
   admin: pg.Client,
@@ -54,7 +54,7 @@ export async function pickupFindings(
   return { findings, raw: timed };
 }
 
-/** Idle means that the one before has been written too. */
+/** Waits until the job is stored as succeeded, so that the worker is idle for the next job. */
 async function ended(admin: pg.Client, activityId: string): Promise<void> {
   for (;;) {
     const { rowCount } = await admin.query(

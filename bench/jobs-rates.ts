@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { type Claim, type EndedRun, Runs } from '#jobs';
+import { type RunClaim, type EndedRun, Runs } from '#processing';
 import { type Database } from '#platform';
 import { openPool } from '../test/harness/test-database.js';
-import { type Finding, median } from './harness.js';
+import { type Finding, median } from './results.js';
 import { clear, enqueueAll, newSample } from './jobs-sample.js';
 
 const WORKERS = 4;
@@ -18,7 +18,7 @@ interface Round {
   readonly completeMs: number;
 }
 
-/** The statements themselves, each over all jobs by four workers, a hundred at a time. */
+/** Measures the rate of each statement separately, over all jobs, with four workers and batches of a hundred. */
 export async function rateFindings(
   databaseUrl: string,
   admin: pg.Client,
@@ -32,7 +32,7 @@ export async function rateFindings(
   for (let round = 0; round <= ROUNDS; round += 1) {
     await clear(admin);
     const measured = await oneRound(databases, () => enqueueAll(databases[0] as Database, sample));
-    // The first one warms up.
+    // The first round is the warm-up.
     if (round > 0) rounds.push(measured);
   }
   await Promise.all(pools.map((pool) => pool.close()));
@@ -53,7 +53,7 @@ export async function rateFindings(
     {
       what: 'beside it, enqueue + claim + start + complete',
       measured: words(whole),
-      goal: 'told',
+      goal: '',
       met: true,
     },
   ];
@@ -63,7 +63,7 @@ export async function rateFindings(
 async function oneRound(databases: readonly Database[], enqueue: () => Promise<void>): Promise<Round> {
   const workers = databases.map((database, n) => ({ owner: `worker ${n}`, runs: new Runs(database) }));
   const enqueueMs = await timed(enqueue);
-  const claimed: Claim[][][] = workers.map(() => []);
+  const claimed: RunClaim[][][] = workers.map(() => []);
   const claimMs = await timed(() =>
     together(workers, async ({ owner, runs }, n) => {
       for (;;) {
@@ -91,9 +91,9 @@ async function oneRound(databases: readonly Database[], enqueue: () => Promise<v
   return { enqueueMs, claimMs, startMs, completeMs };
 }
 
-export function success(claim: Claim): EndedRun {
+export function success(claim: RunClaim): EndedRun {
   const output = { profileId: 'easy', title: 'An easy hour', descriptionHash: 'abc', resultJson: '{}' };
-  return { claim, ending: { kind: 'succeeded', output } };
+  return { claim, outcome: { kind: 'succeeded', output } };
 }
 
 function together<T>(all: readonly T[], work: (one: T, n: number) => Promise<void>): Promise<unknown> {

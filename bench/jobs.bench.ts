@@ -1,14 +1,14 @@
 import pg from 'pg';
 import { migrateUp } from '#platform';
-import { type Finding, median, report } from './harness.js';
+import { report, roundsOr } from './harness.js';
 import { CONTENDERS } from './jobs-contenders.js';
 import { fencingFindings } from './jobs-fencing.js';
 import { pickupFindings } from './jobs-pickup.js';
 import { rateFindings } from './jobs-rates.js';
-import { tortureFindings } from './jobs-torture.js';
+import { compare, type Finding } from './results.js';
 
 const JOBS = 10_000;
-const ROUNDS = 5;
+const ROUNDS = roundsOr(5);
 const databaseUrl = process.env.DATABASE_URL ?? '';
 
 await migrateUp(databaseUrl);
@@ -19,22 +19,21 @@ const rates = await rateFindings(databaseUrl, admin);
 const sustained = await sustainedFindings();
 const pickup = await pickupFindings(databaseUrl, admin);
 const fencing = await fencingFindings(databaseUrl, admin);
-const torture = await tortureFindings(databaseUrl, admin);
 await admin.end();
 
-report(
-  'jobs',
-  [rates, sustained, pickup, fencing, torture].flatMap(({ findings }) => findings),
-  {
+await report({
+  name: 'jobs',
+  peers: ['graphile-worker', 'pg-boss', 'bullmq', 'ioredis'],
+  findings: [rates, sustained, pickup, fencing].flatMap(({ findings }) => findings),
+  raw: {
     rates: rates.raw,
     sustained: sustained.raw,
     pickup: pickup.raw,
     fencing: fencing.raw,
-    torture: torture.raw,
   },
-);
+});
 
-/** Whole workers, one contender after the other in each round. */
+/** Measures whole workers: each round runs all contenders, one after the other. Pacekeeper's default is compared with each peer. */
 async function sustainedFindings(): Promise<{ findings: Finding[]; raw: unknown }> {
   const contenders = await inTurn(CONTENDERS, (open) => open(databaseUrl, admin, JOBS));
   const rates = contenders.map((): number[] => []);
@@ -42,22 +41,21 @@ async function sustainedFindings(): Promise<{ findings: Finding[]; raw: unknown 
     for (const [n, contender] of contenders.entries()) {
       const most = contender.most ?? JOBS;
       const ms = await contender.run(most);
-      // The first one warms up.
+      // The first round is the warm-up.
       if (round > 0) rates[n]?.push((most * 1_000) / ms);
     }
   await Promise.all(contenders.map((contender) => contender.close()));
-  const measured = contenders.map(({ name, asItComes }, n) => ({
-    name,
-    asItComes,
-    rate: median(rates[n] ?? []),
-  }));
-  const fastest = Math.max(...measured.filter(({ asItComes }) => asItComes).map(({ rate }) => rate));
-  const findings = measured.map(({ name, rate }, n) => ({
-    what: `sustained, enqueue included: ${name}`,
-    measured: `${rate.toLocaleString('en', { maximumSignificantDigits: 4 })}/s`,
-    goal: n === 0 ? '≥ its peers as they come' : 'told',
-    met: n !== 0 || rate >= fastest,
-  }));
+  const [own = []] = rates;
+  const findings = contenders.slice(1).map(({ name, goal }, n) =>
+    compare({
+      what: 'jobs, enqueued, run and completed',
+      peer: name,
+      ours: own,
+      theirs: rates[n + 1] ?? [],
+      unit: '/s',
+      ...(goal && { goal }),
+    }),
+  );
   return { findings, raw: contenders.map(({ name }, n) => ({ name, perSecond: rates[n] })) };
 }
 

@@ -8,16 +8,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { SignJWT } from 'jose';
 import { migrateUp } from '#platform';
-import { median, processorSeconds, report, residentMegabytes, startChild, type Child } from './harness.js';
+import { processorSeconds, report, residentMegabytes, roundsOr, startChild, type Child } from './harness.js';
+import { compare, figure } from './results.js';
 
-// What the floor itself costs: a trivial authenticated GET against bare Fastify, both measured in turn in one run.
-const ROUNDS = 7;
+// Measures the cost of the platform: compares a trivial authenticated GET of the api with bare Fastify. The two are measured in turn.
+const ROUNDS = roundsOr(7);
 const SECONDS = 3;
-// As `npm run start:api` has it.
+// The flag of `npm run start:api`.
 const FLAGS = ['--max-semi-space-size=8'];
-// At rest is after V8 has swept up what the start left behind, which it does 8 to 15 s later: 125 MB instead of 150.
+// V8 collects its garbage 8 to 15 s after a start. Then the process has 125 MB instead of 150 MB.
 const IDLE_MS = 20_000;
-// Each may ask 600 times a minute, so the load comes from many athletes, as it would.
+// Each athlete may make 600 requests a minute, so the load comes from many athletes, as in production.
 const ATHLETES = 4_000;
 const SECRET = 'a-secret-for-benchmarks-of-at-least-32-characters';
 
@@ -39,7 +40,7 @@ const headers = await Promise.all(
   Array.from({ length: ATHLETES }, async (_, n) => ({ authorization: `Bearer ${await token(n)}` })),
 );
 const rounds: Array<{ bare: Load; api: Load }> = [];
-// Each token is verified and each athlete's row made once, one at a time, as it happens in real life; then both are warm.
+// The warm-up verifies each token and creates each athlete's row, one at a time, as in production.
 for (const each of headers)
   await fetch(`${api.url}/v1/me`, { headers: each }).then((answer) => answer.arrayBuffer());
 await load(api);
@@ -48,49 +49,43 @@ for (let round = 0; round < ROUNDS; round += 1) rounds.push({ bare: await load(b
 await Promise.all([api.stop(), bare.stop()]);
 
 const starts = await startTwice();
-const ratio = median(rounds.map((round) => round.api.perSecond / round.bare.perSecond));
-const of = (which: 'bare' | 'api', what: keyof Load) => median(rounds.map((round) => round[which][what]));
-const rate = (which: 'bare' | 'api') => `${Math.round(of(which, 'perSecond')).toLocaleString('en')}/s`;
-const cost = (which: 'bare' | 'api') => of(which, 'microseconds').toFixed(0);
+const each = (which: 'bare' | 'api', what: keyof Load) => rounds.map((round) => round[which][what]);
+const against = (what: keyof Load) => ({
+  peer: 'bare Fastify',
+  ours: each('api', what),
+  theirs: each('bare', what),
+});
 
-report(
-  'platform',
-  [
-    {
-      what: 'authenticated GET / bare Fastify',
-      measured: `${(ratio * 100).toFixed(0)} % (${rate('api')} of ${rate('bare')})`,
-      goal: '≥ 40 %',
-      met: ratio >= 0.4,
-    },
-    {
-      what: 'processor time of one, server only',
-      measured: `${cost('api')} µs (bare ${cost('bare')} µs)`,
-      goal: '',
-      met: true,
-    },
-    {
+await report({
+  name: 'platform',
+  peers: ['fastify'],
+  findings: [
+    compare({
+      what: 'trivial authenticated GET',
+      ...against('perSecond'),
+      unit: '/s',
+      goal: { atLeast: 0.4 },
+    }),
+    compare({ what: 'processor time of it, server only', ...against('microseconds'), unit: 'µs' }),
+    figure({
       what: 'idle RSS of the api',
-      measured: `${idleMegabytes.toFixed(0)} MB`,
-      goal: '< 150 MB',
-      met: idleMegabytes < 150,
-    },
-    {
-      what: 'second npm start',
-      measured: `${starts.second.toFixed(1)} s (first ${starts.first.toFixed(1)} s)`,
-      goal: '< 15 s',
-      met: starts.second < 15,
-    },
+      values: [idleMegabytes],
+      unit: 'MB',
+      goal: { atMost: 150 },
+    }),
+    figure({ what: 'first npm start', values: [starts.first], unit: 's' }),
+    figure({ what: 'second npm start', values: [starts.second], unit: 's', goal: { atMost: 15 } }),
   ],
-  { rounds, idleMegabytes, starts },
-);
+  raw: { rounds, idleMegabytes, starts },
+});
 
 interface Load {
   readonly perSecond: number;
-  /** Of the server's processor for each request: steadier than the rate where others use the machine. */
+  /** The server's processor time for each request. If other programs use the machine, this time varies less than the rate does. */
   readonly microseconds: number;
 }
 
-/** Every one of them answered 200. */
+/** Throws unless every request is answered with 200. */
 async function load({ url, process: { pid = 0 } }: Child): Promise<Load> {
   const before = processorSeconds(pid);
   const result = await autocannon({
@@ -115,7 +110,7 @@ function token(n: number): Promise<string> {
     .sign(new TextEncoder().encode(SECRET));
 }
 
-/** `npm start` in an empty place and again; its own servers, so none of ours may be in the environment. */
+/** Measures the first `npm start` in a folder and the second. `npm start` must use its own servers, so our URLs are not passed on. */
 async function startTwice(): Promise<{ first: number; second: number }> {
   const local = mkdtempSync(join(tmpdir(), 'pacekeeper-start-'));
   const { DATABASE_URL: _d, REDIS_URL: _r, NATS_URL: _n, ...env } = process.env;

@@ -1,37 +1,42 @@
 import { connect, type Socket } from 'node:net';
 
-export interface RawRequest {
+interface RawRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface RawLoad {
+interface RawLoad {
   readonly perSecond: number;
   readonly total: number;
 }
 
 /**
- * As many requests as connections can make one after the other, each going round its own list. It reads no more of an
- * answer than status and length: a client that parses bodies takes longer for them than the servers that are measured.
+ * Makes requests without pause, one at a time on each connection. Each connection repeats its own list. The client reads only the
+ * status and the length of an answer, because a client that parses bodies would be slower than the measured servers.
  */
 export async function rawLoad(
   url: string,
   lists: ReadonlyArray<readonly RawRequest[]>,
   options: { readonly seconds: number; readonly status: number },
 ): Promise<RawLoad> {
-  const { hostname, port } = new URL(url);
   const begunAt = performance.now();
   const untilMs = begunAt + options.seconds * 1_000;
-  const lanes = lists.map((list) => lane(connect(Number(port), hostname), list, untilMs, options.status));
+  const lanes = lists.map((list) => lane(connectTo(url), list, untilMs, options.status));
   const totals = await Promise.all(lanes);
   const total = totals.reduce((sum, each) => sum + each, 0);
   return { perSecond: (total * 1_000) / (performance.now() - begunAt), total };
 }
 
+/** Connects to the server of a URL. A URL writes an IPv6 address in brackets, which a socket does not accept. */
+export function connectTo(url: string): Socket {
+  const { hostname, port } = new URL(url);
+  return connect(Number(port), hostname.replace(/^\[|\]$/g, ''));
+}
+
 function lane(socket: Socket, list: readonly RawRequest[], untilMs: number, status: number): Promise<number> {
   const requests = list.map(bytesOf);
   let answers = 0;
-  // Of the answer that is being received; undefined between two.
+  // The bytes of the current answer that are still missing; undefined between two answers.
   let left: number | undefined;
   let head = '';
   return new Promise((resolve, reject) => {

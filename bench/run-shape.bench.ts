@@ -1,15 +1,11 @@
-import {
-  createActivity,
-  createAthleteProfile,
-  streamsOf,
-  summaryOf,
-} from '../apps/simulator/src/athletes/index.js';
-import { type Facts, shapeOf } from '#run-shape';
+import { createActivity, createAthleteProfile, streamsOf, summaryOf } from '#training-world';
+import { type ShapeFacts, shapeOf } from '#run-shape';
 import { readRecording, type Recording } from '../libs/streams/src/recording/recording.js';
-import { median, report, type Finding } from './harness.js';
+import { report } from './harness.js';
+import { type Finding, median } from './results.js';
 
-// What one look at a recording costs the processor, by what has to be found in it. Each round looks at every recording once;
-// an hour is 3,600 samples, whatever the session took.
+// Measures the processor time to analyse a recording, for each kind of session. Each round analyses every recording once. All times are
+// scaled to a recording of an hour with 3,600 samples.
 const ROUNDS = 15;
 const RECORDINGS = 10;
 const HOUR = 3_600;
@@ -19,7 +15,7 @@ type Wanted = Pick<Parameters<typeof createActivity>[0], 'sport' | 'profile' | '
 
 interface Sample {
   readonly recording: Recording;
-  readonly facts: Facts;
+  readonly facts: ShapeFacts;
 }
 
 const kinds: Record<string, Wanted> = {
@@ -44,9 +40,9 @@ for (const [name, wanted] of Object.entries(kinds)) {
     met: median(perHour) <= GOAL_MS,
   });
 }
-report('run-shape', findings, raw);
+await report({ name: 'run-shape', findings, raw });
 
-/** Milliseconds for an hour of samples. */
+/** Milliseconds for an hour of samples, averaged over the recordings. */
 function measured(samples: readonly Sample[]): number {
   const points = samples.reduce((sum, { recording }) => sum + recording.pointCount, 0);
   const begunAt = performance.now();

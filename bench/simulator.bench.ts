@@ -1,13 +1,14 @@
 /**
- * Is the simulator ever the bottleneck? Starts the compiled one as a process of its own, fills it with 50,000
- * activities and asks it for streams, details and full list pages as fast as it answers. Everything on loopback.
+ * Shows whether the simulator can be the bottleneck of other benchmarks. Starts the compiled simulator as a process and fills it
+ * with 50,000 activities. Then requests streams, details and full list pages over loopback, as fast as the simulator answers.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { type Finding, report, residentMegabytes } from './harness.js';
+import { report, residentMegabytes } from './harness.js';
+import { type Finding } from './results.js';
 
 const ATHLETES = 5;
 const ACTIVITIES_EACH = 10_000;
@@ -28,7 +29,7 @@ async function main(): Promise<void> {
   const { child, base } = await startSimulator();
   try {
     const { findings, raw } = await measure(base, child.pid!);
-    report('simulator', findings, raw);
+    await report({ name: 'simulator', findings, raw });
   } finally {
     child.kill('SIGTERM');
     agent.destroy();
@@ -101,7 +102,7 @@ function rate(what: string, { perSecond, p50Ms, p99Ms, serverCpuMs, meanKb }: Lo
 
 type Load = { perSecond: number; p50Ms: number; p99Ms: number; meanKb: number; serverCpuMs: number };
 
-/** Asks with all connections at once for `SECONDS_EACH` seconds; the first half second warms up. */
+/** Makes requests on all connections for `SECONDS_EACH` seconds; the first half second is the warm-up. */
 async function load(
   base: string,
   pid: number,
@@ -135,7 +136,7 @@ async function load(
   };
 }
 
-/** Counts the bytes and throws them away; manual activities have no streams, and their 404 is an answer too. */
+/** Counts and discards the bytes. A 404 counts as an answer, because manual activities have no streams. */
 function download(url: string, token: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = http.get(url, { agent, headers: { authorization: `Bearer ${token}` } }, (response) => {
@@ -179,7 +180,7 @@ async function call<Result>(base: string, method: string, path: string, body?: u
   return (await response.json()) as Result;
 }
 
-/** It says where it listens in plain words, not as a log line. */
+/** The simulator prints its URL as plain text, not as a JSON log line. */
 async function startSimulator(): Promise<{ child: ChildProcess; base: string }> {
   const entry = fileURLToPath(new URL('../apps/simulator/src/main.js', import.meta.url));
   const env = { ...process.env, SIMULATOR_PORT: '0' };
@@ -188,13 +189,13 @@ async function startSimulator(): Promise<{ child: ChildProcess; base: string }> 
   return { child, base: line.toString().trim().replace('simulator ', '') };
 }
 
-/** What the server itself spent, whoever else is busy on the machine. A tick is 10 ms on every Linux there is. */
+/** The processor time of the server. Other programs do not change this time. It is exact to 10 ms, a tick of Linux's /proc. */
 function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Spreads over the list without ever repeating neighbours, so that no small cache looks good. */
+/** Walks the list in large steps, so that a small cache does not help. */
 function pick<Item>(items: readonly Item[], n: number): Item {
   return items[(n * 7919) % items.length]!;
 }

@@ -1,4 +1,4 @@
-/** Nights as a vendor's bridge would send them: about 700 bytes each, every one of another user. */
+/** A night as a vendor's bridge sends it: about 570 bytes, each for another user. */
 export function nightOf(n: number): object {
   return {
     userId: `user-${n}`,

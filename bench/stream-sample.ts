@@ -1,15 +1,15 @@
-import { createActivity, createAthleteProfile, streamsOf } from '../apps/simulator/src/athletes/index.js';
+import { createActivity, createAthleteProfile, streamsOf } from '#training-world';
 
 type Channels = Record<string, unknown[]>;
 
 const ALL = 11;
 
-/** Rides with all eleven channels, as the simulator records them, cut to that many samples. */
+/** `count` rides of the simulator with all eleven channels, cut to `points` samples. */
 export function recordings(count: number, points: number): Channels[] {
   const found: Channels[] = [];
   for (let seed = 0; found.length < count; seed += 1) {
     const channels = rideOf(seed, points);
-    // Not everybody has a power meter.
+    // Some athletes have no power meter, so their rides lack a channel.
     if (Object.keys(channels).length === ALL && channels.time?.length === points) found.push(channels);
     if (seed > 50 * count) throw new Error('the simulator has no such rides');
   }
@@ -23,7 +23,7 @@ function rideOf(seed: number, points: number): Channels {
     startMs: Date.UTC(2026, 5, 1, 7),
     sport: 'Ride',
     profile: 'ride',
-    // Some of it may be a break, in which nothing is recorded.
+    // The ride is ten minutes longer, because it may contain a break without samples.
     durationS: points + 600,
   });
   const channels = Object.entries(streamsOf(ride) ?? {}) as Array<[string, unknown[]]>;

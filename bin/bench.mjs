@@ -1,41 +1,39 @@
-// npm run bench [name]: one benchmark or all, on durable servers of their own.
+// npm run bench [name]: runs one benchmark, or all of docs/benchmarks.md except the long ones, on throw-away servers that sync to disk.
+// --long runs the long ones instead. --page measures nothing and makes docs/benchmarks.md anew from bench/results.
 import './launcher/node-version.mjs';
-import { existsSync, readdirSync } from 'node:fs';
 import { ensureBuilt } from './launcher/build.mjs';
-import { Failure } from './launcher/failure.mjs';
+import { cachedPackage } from './launcher/cached-package.mjs';
+import { root } from './launcher/files.mjs';
 import { ensurePackages } from './launcher/packages.mjs';
-import { inRoot, root } from './launcher/paths.mjs';
+import { browserIn, programsFor } from './launcher/programs.mjs';
 import { run } from './launcher/run.mjs';
-import { startThrowAwayServers } from './launcher/throw-away-servers.mjs';
+import { runPrograms } from './launcher/run-programs.mjs';
 
-const SUFFIX = '.bench.js';
+// Each takes several minutes.
+const LONG = ['athlete', 'fairness', 'growth', 'import', 'push'];
+// Its last release is of 2019, so it is no dependency of the project.
+const BOTTLENECK = { folder: 'peers', name: 'bottleneck', version: '2.19.5', title: 'Bottleneck' };
 
-await run(async ({ args: [wanted, ...rest], children }) => {
-  await ensurePackages(children);
-  await ensureBuilt(children);
-  const names = benchmarks();
-  if (wanted && !names.includes(wanted)) {
-    throw new Failure(`There is no benchmark "${wanted}". There are: ${names.join(', ') || 'none yet'}.`);
-  }
-
-  const urls = await startThrowAwayServers(children, { isDurable: true });
-  let worst = 0;
-  for (const name of wanted ? [wanted] : names) {
-    const file = inRoot('dist/bench', `${name}${SUFFIX}`);
-    const env = { ...process.env, ...urls };
-    const { code } = await children.run(name, process.execPath, [file, ...rest], {
+if (process.argv[2] === '--page')
+  await run(async ({ children }) => {
+    await ensurePackages(children);
+    await ensureBuilt(children);
+    const { code } = await children.run('page', process.execPath, ['dist/bench/page.main.js'], {
       cwd: root,
-      env,
       stdio: 'inherit',
     });
-    worst = Math.max(worst, code);
-  }
-  return worst;
-});
-
-function benchmarks() {
-  const folder = inRoot('dist/bench');
-  if (!existsSync(folder)) return [];
-  const files = readdirSync(folder).filter((name) => name.endsWith(SUFFIX));
-  return files.map((name) => name.slice(0, -SUFFIX.length)).sort();
-}
+    return code;
+  });
+else
+  await runPrograms({
+    folder: 'dist/bench',
+    suffix: '.bench.js',
+    kind: 'benchmark',
+    isDurable: true,
+    groups: { '': (name) => !LONG.includes(name), '--long': (name) => LONG.includes(name) },
+    async prepare(children, names) {
+      const BENCH_PEERS = await cachedPackage(BOTTLENECK, children);
+      if (!names.includes('console')) return { BENCH_PEERS };
+      return { BENCH_PEERS, CHROMIUM_PATH: browserIn(await programsFor(['chromium'], children)) };
+    },
+  });

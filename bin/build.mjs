@@ -1,3 +1,4 @@
+// npm run build: installs the packages and builds dist/.
 import './launcher/node-version.mjs';
 import { ensureBuilt } from './launcher/build.mjs';
 import { ensurePackages } from './launcher/packages.mjs';

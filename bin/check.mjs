@@ -1,11 +1,11 @@
-// npm run check [-- --fix] [--without-tests]: everything that can be said about the code without servers.
+// npm run check [-- --fix] [--without-tests]: all checks that need no servers.
 import './launcher/node-version.mjs';
-import { readArguments } from './launcher/arguments.mjs';
 import { ensureBuilt } from './launcher/build.mjs';
-import { runJest } from './launcher/jest.mjs';
-import { ensurePackages } from './launcher/packages.mjs';
-import { inRoot, root, tool } from './launcher/paths.mjs';
+import { ensureConsoleTypes } from './launcher/console.mjs';
+import { inRoot, root } from './launcher/files.mjs';
+import { ensurePackages, runJest, tool } from './launcher/packages.mjs';
 import { run } from './launcher/run.mjs';
+import { endLine, readArguments } from './launcher/terminal.mjs';
 
 const AT_A_TIME = 2;
 
@@ -14,12 +14,13 @@ await run(async ({ args, children }) => {
     args,
     {
       fix: { type: 'boolean', default: false },
-      // For whoever runs all of them next.
+      // CI sets this flag, because its next step runs all tests.
       'without-tests': { type: 'boolean', default: false },
     },
     'npm run check [-- --fix] [--without-tests]',
   );
   await ensurePackages(children);
+  await ensureConsoleTypes(children);
   const { 'unit tests': tests, ...others } = checks(children, values.fix);
   const failures = await runAll(values['without-tests'] ? others : { 'unit tests': tests, ...others });
   for (const { name, output } of failures) console.log(`\n── ${name} ──\n${output.trimEnd()}`);
@@ -31,7 +32,7 @@ await run(async ({ args, children }) => {
   return failures.length === 0 ? 0 : 1;
 });
 
-/** Each answers `{ code, output }`. The long ones first: two at a time end sooner so. */
+/** Each check returns `{ code, output }`. Two checks run at a time, so the longest come first. */
 function checks(children, fix) {
   const node = (...args) => children.run(args[0], process.execPath, args, { cwd: root });
   return {
@@ -47,6 +48,7 @@ function checks(children, fix) {
     'unit tests': () =>
       runJest(children, ['--selectProjects', 'unit', '--maxWorkers', '50%'], { stdio: 'pipe' }),
     types: () => node(tool('typescript/bin/tsc'), '-p', 'tsconfig.json'),
+    'console types': () => node(tool('typescript/bin/tsc'), '-p', 'apps/console/tsconfig.json'),
     format: () =>
       node(
         tool('prettier/bin/prettier.cjs'),
@@ -87,6 +89,7 @@ async function runOne(name, check) {
   const startedAt = Date.now();
   const { code, output } = await check().catch((error) => ({ code: 1, output: error.message }));
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
-  console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(12)} ${seconds} s`);
+  endLine();
+  console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(13)} ${seconds} s`);
   return code === 0 ? null : { name, output };
 }

@@ -1,9 +1,9 @@
-// npm run reset: wipes .local/ and all data in it.
+// npm run reset: deletes .local/ and all data in it.
 import './launcher/node-version.mjs';
-import { Failure } from './launcher/failure.mjs';
-import { localFolder } from './launcher/paths.mjs';
+import { localFolder } from './launcher/files.mjs';
 import { removeRunFolder, runnerOf, throwAways } from './launcher/run-folder.mjs';
 import { run } from './launcher/run.mjs';
+import { Failure } from './launcher/terminal.mjs';
 
 await run(async () => {
   const runner = runnerOf(localFolder);
@@ -14,6 +14,8 @@ await run(async () => {
   const folders = throwAways();
   const busy = folders.map(runnerOf).find(Boolean);
   if (busy)
-    throw new Failure(`Tests or benchmarks are running here, as process ${busy.pid}: let them end first.`);
+    throw new Failure(
+      `Tests or benchmarks are running here, as process ${busy.pid}: wait until they have ended.`,
+    );
   for (const folder of [...folders, localFolder]) await removeRunFolder(folder);
 });

@@ -1,30 +1,38 @@
-// npm start: everything, until Ctrl-C.
+// npm start: runs the whole product with its servers until Ctrl-C.
 import './launcher/node-version.mjs';
 import path from 'node:path';
-import { appEnvironment, needsSimulator } from './launcher/app-environment.mjs';
-import { choosePorts, hasSimulator, startApp, waitUntilHealthy } from './launcher/apps.mjs';
-import { readArguments } from './launcher/arguments.mjs';
+import {
+  appEnvironment,
+  checkPorts,
+  choosePorts,
+  hasSimulator,
+  isOk,
+  migrate,
+  needsSimulator,
+  restartOnExit,
+  startApp,
+  waitUntilHealthy,
+} from './launcher/apps.mjs';
 import { ensureBuilt } from './launcher/build.mjs';
-import { given } from './launcher/environment.mjs';
-import { importDemoAthlete, introduce } from './launcher/demo.mjs';
-import { Failure } from './launcher/failure.mjs';
-import { writeAtomically } from './launcher/files.mjs';
-import { migrate } from './launcher/migrations.mjs';
+import { consoleLink } from './launcher/console-link.mjs';
+import { createAthletes, startDemo } from './launcher/demo.mjs';
+import { localFolder, writeAtomically } from './launcher/files.mjs';
+import { firstRequests } from './launcher/first-requests.mjs';
 import { ensurePackages } from './launcher/packages.mjs';
-import { localFolder } from './launcher/paths.mjs';
-import { say, step } from './launcher/progress.mjs';
 import { claim } from './launcher/run-folder.mjs';
 import { run } from './launcher/run.mjs';
-import { ensureSecrets } from './launcher/secrets.mjs';
+import { ensureSecrets, makeToken } from './launcher/secrets.mjs';
 import { startServers } from './launcher/servers.mjs';
-import { makeToken } from './launcher/tokens.mjs';
+import { storeServiceKey } from './launcher/service-key.mjs';
+import { environment, Failure, readArguments, say, step } from './launcher/terminal.mjs';
 
-await run(async ({ args, children, interruptionIsSuccess, untilInterrupted }) => {
+await run(async ({ args, children, treatInterruptAsSuccess, untilInterrupted }) => {
   const { values } = readArguments(
     args,
     { local: { type: 'string', default: localFolder } },
     'npm start [-- --local DIR]',
   );
+  checkPorts();
   const folder = path.resolve(values.local);
   const holder = await claim(folder, children);
   if (holder)
@@ -32,10 +40,11 @@ await run(async ({ args, children, interruptionIsSuccess, untilInterrupted }) =>
       `Pacekeeper is already running here, as process ${holder.pid}: stop that one first (Ctrl-C).`,
     );
 
-  await ensurePackages(children);
-  const serverUrls = await startServers({ children, folder, given });
-  await ensureBuilt(children);
   const secrets = ensureSecrets(folder);
+  await ensurePackages(children);
+  const passwords = { redis: secrets.redis_password, nats: secrets.nats_password };
+  const serverUrls = await startServers({ children, folder, passwords, environment });
+  await ensureBuilt(children);
   const migrated = await step('migrating', () => migrate(children, serverUrls.DATABASE_URL));
   if (migrated) say(migrated);
 
@@ -44,46 +53,66 @@ await run(async ({ args, children, interruptionIsSuccess, untilInterrupted }) =>
   const env = appEnvironment({ serverUrls, secrets, ports, urls, folder });
   await step('starting Pacekeeper', () => startApps({ children, folder, env }, urls));
 
-  const description = describe({ urls, serverUrls, secrets, env });
-  await populate(description);
+  const serviceKey = await storeServiceKey({
+    children,
+    folder,
+    databaseUrl: serverUrls.DATABASE_URL,
+    key: secrets.service_key,
+  });
+  const description = await describe({ urls, serverUrls, secrets, env, serviceKey });
+  const demo = await createDemoData(description, { timeScale: Number(env.TIME_SCALE), children });
   const runFile = path.join(folder, 'run.json');
   children.discardAtEnd(runFile);
   writeAtomically(runFile, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 });
-  announce(description, folder);
-  interruptionIsSuccess();
+  announce(description, folder, await consoleLink(description));
+  treatInterruptAsSuccess(`stopped; the data stays in ${shown(folder)}/`);
+  await demo?.untilComplete();
   await untilInterrupted;
 });
 
-/** The two athletes, and for the first a history, unless the vendors are real or nobody can sign for them. */
-async function populate(description) {
-  if (!description.tokens.athlete) return;
-  await introduce(description);
-  if (description.simulator && !given.NO_DEMO && !given.STRAVA_API_URL) await importDemoAthlete(description);
+/** Creates two athletes and begins the demo with the first. Does nothing without tokens. */
+async function createDemoData(description, context) {
+  if (!description.tokens.athlete) return undefined;
+  await createAthletes(description);
+  if (!description.simulator || environment.NO_DEMO) return undefined;
+  return startDemo(description, context);
 }
 
 function urlsFor(ports) {
-  const url = (port) => `http://127.0.0.1:${port}`;
+  const url = (port, host = '127.0.0.1') => `http://${host}:${port}`;
+  const host = oneAddress(environment.HOST);
   return {
-    api: url(ports.api),
-    worker: url(ports.worker),
+    api: url(ports.api, host),
+    worker: url(ports.worker, host),
     simulator: hasSimulator() && needsSimulator() ? url(ports.simulator) : null,
   };
+}
+
+// An app listens only on the address HOST, so its URL must contain this address. Undefined means that the app listens on all addresses.
+function oneAddress(host) {
+  if (!host || host === '0.0.0.0' || host === '::') return undefined;
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 async function startApps(context, urls) {
   if (urls.simulator) {
     const simulator = startApp(context, 'simulator');
-    await waitUntilHealthy(simulator, `${urls.simulator}/__sim/stats`);
+    const stats = `${urls.simulator}/__sim/stats`;
+    await waitUntilHealthy(simulator, stats);
+    restartOnExit(context, simulator, [stats]);
   }
   const pacekeeper = startApp(context, 'pacekeeper');
-  await waitUntilHealthy(pacekeeper, `${urls.api}/health/ready`);
-  await waitUntilHealthy(pacekeeper, `${urls.worker}/health/ready`);
+  const ready = [`${urls.api}/health/ready`, `${urls.worker}/health/ready`];
+  for (const url of ready) await waitUntilHealthy(pacekeeper, url);
+  restartOnExit(context, pacekeeper, ready);
 }
 
-function describe({ urls, serverUrls, secrets, env }) {
+/** The content of run.json. */
+async function describe({ urls, serverUrls, secrets, env, serviceKey }) {
+  const console = `${urls.api}/console`;
   return {
     ...urls,
-    console: `${urls.api}/console`,
+    ...((await isOk(console)) ? { console } : {}),
     database_url: serverUrls.DATABASE_URL,
     redis_url: serverUrls.REDIS_URL,
     nats_url: serverUrls.NATS_URL,
@@ -91,12 +120,13 @@ function describe({ urls, serverUrls, secrets, env }) {
     other_athlete_id: secrets.other_athlete_id,
     tokens: tokensFor(secrets, env),
     ingest_key: env.INGEST_API_KEYS.split(',')[0],
+    service_key: serviceKey,
     pid: process.pid,
   };
 }
 
 function tokensFor({ athlete_id, other_athlete_id, admin_id }, env) {
-  if (!env.JWT_SECRET) return { athlete: null, other: null, admin: null }; // JWKS_URL: only its owner can sign
+  if (!env.JWT_SECRET) return { athlete: null, other: null, admin: null }; // only the issuer behind JWKS_URL can sign tokens
   const signed = { secret: env.JWT_SECRET, issuer: env.JWT_ISSUER, audience: env.JWT_AUDIENCE };
   return {
     athlete: makeToken({ subject: athlete_id, ...signed }),
@@ -105,20 +135,25 @@ function tokensFor({ athlete_id, other_athlete_id, admin_id }, env) {
   };
 }
 
-function announce(description, folder) {
-  const relative = path.relative(process.cwd(), folder);
-  const shown = relative.startsWith('..') ? folder : relative;
+function announce(description, folder, link) {
+  const at = shown(folder);
+  const consoleLine = link ? `\n  console    ${link}` : '';
   console.log(`
   api        ${description.api}   (${description.api}/docs)
   worker     ${description.worker}
-  simulator  ${description.simulator ?? 'not running: the vendors are given by the environment'}
+  simulator  ${description.simulator ?? 'not running: the environment names the vendors'}${consoleLine}
 
   athlete    ${description.athlete_id}
   other      ${description.other_athlete_id}
-  tokens     ${shown}/run.json
-  logs       ${shown}/logs/
-
-  Ctrl-C stops everything; the data stays in ${shown}/.
+  tokens     ${at}/run.json
+  logs       ${at}/logs/
+${firstRequests(description, path.join(folder, 'run.json'))}
+  Ctrl-C stops everything; the data stays in ${at}/.
 
 ready ${description.api}`);
+}
+
+function shown(folder) {
+  const relative = path.relative(process.cwd(), folder);
+  return relative.startsWith('..') ? folder : relative;
 }

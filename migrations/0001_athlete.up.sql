@@ -1,5 +1,5 @@
--- The person whose data this is. The id is the token's subject where that is a UUID, else derived from issuer and subject;
--- both are kept, so that it can always be told which account at the issuer an athlete is.
+-- An athlete owns all data that refers to this row. If the token's subject is a UUID, the id is that UUID in lower case. Otherwise the
+-- id is derived from issuer and subject. Issuer and subject are stored, so that an operator can find the account at the issuer.
 create table athlete (
   id uuid primary key,
   issuer text not null,

@@ -1,14 +1,16 @@
--- Rises when a connection is cut or the account deleted. Whoever writes vendor data for an athlete checks it in the same
--- transaction, so that what a cut connection still delivers is refused.
--- From a sequence: an athlete who is deleted and comes back must not get a number that work under way still holds.
+-- The generation rises when a connection ends or the account is deleted. Each transaction that writes vendor data for an athlete checks
+-- the generation, so data that arrives after the connection has ended is refused.
+-- The generation comes from a sequence, because work under way may still use the number of a deleted athlete. If that athlete
+-- returns, the new row must have another number.
 create sequence athlete_generation;
 alter table athlete add column generation bigint not null default nextval('athlete_generation');
 alter sequence athlete_generation owned by athlete.generation;
 
 -- An athlete's account at a vendor, with its tokens. Tokens are encrypted and start with the version of their key.
 --
--- Refreshes are numbered: a claim of the lease takes the next refresh_fence, and token_fence is the number of the one
--- whose answer the tokens are. So an older answer never overwrites a newer one, however late it comes.
+-- Refreshes are numbered. A claim of the lease raises refresh_fence by one; the new value is the number of that refresh.
+-- token_fence is the number of the refresh that returned these tokens. So a late answer of an older refresh never overwrites
+-- the tokens of a newer refresh.
 create table connection (
   id uuid primary key default gen_random_uuid(),
   athlete_id uuid not null constraint connection_athlete references athlete (id) on delete cascade,
@@ -30,7 +32,7 @@ create table connection (
   constraint connection_one_owner unique (provider, vendor_athlete_id)
 );
 
--- A consent under way. The state itself is with the browser only; here is its SHA-256.
+-- A consent that has begun and not ended. Only the browser has the state; this row has its SHA-256.
 create table oauth_flow (
   state_hash bytea primary key,
   athlete_id uuid not null constraint oauth_flow_athlete references athlete (id) on delete cascade,
@@ -43,8 +45,8 @@ create table oauth_flow (
 create index oauth_flow_athlete_id on oauth_flow (athlete_id);
 create index oauth_flow_expires_at on oauth_flow (expires_at);
 
--- A grant that is to end at the vendor, kept until the vendor has heard of it. It outlives the athlete's row and does not
--- name the athlete.
+-- A grant that has to be ended at the vendor. The row is deleted once the vendor has confirmed the end of the grant. The row outlives
+-- the athlete's row and does not name the athlete.
 create table revocation (
   id uuid primary key,
   provider text not null constraint revocation_provider check (provider in ('strava', 'oura', 'whoop')),

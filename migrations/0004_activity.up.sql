@@ -1,4 +1,4 @@
--- What an athlete did. A row is made from a summary and completed by its detail and its photos, each fetched once.
+-- An activity of an athlete. A row is made from a summary and completed by its detail and its photos, each fetched once.
 create table activity (
   id uuid primary key default gen_random_uuid(),
   athlete_id uuid not null references athlete (id) on delete cascade,
@@ -19,7 +19,7 @@ create table activity (
   private boolean not null,
   total_photo_count integer not null,
   summary_polyline text,
-  -- The vendor was asked then: what it said earlier never replaces what it said later, whichever is stored first.
+  -- Time of the request to the vendor. The answer to a later request wins, whichever answer arrives first.
   asked_at timestamptz not null,
 
   detail_status text not null default 'pending' check (detail_status in ('pending', 'stored', 'set_aside')),
@@ -50,7 +50,7 @@ create index activity_detail_pending on activity (athlete_id, start_time desc) w
 create index activity_photos_pending on activity (athlete_id, start_time desc) where photos_status = 'pending';
 create index activity_fetched_at on activity (coalesce(detail_stored_at, created_at));
 
--- An activity deleted at the vendor. A page listed before the deletion must not bring it back.
+-- An activity deleted at the vendor. A list page requested before the deletion must not bring the activity back.
 create table activity_tombstone (
   athlete_id uuid not null references athlete (id) on delete cascade,
   provider text not null,
@@ -59,14 +59,14 @@ create table activity_tombstone (
   primary key (athlete_id, provider, external_activity_id)
 );
 
--- How far we are with an athlete at Strava.
+-- State of the synchronisation of one athlete with Strava.
 create table strava_sync (
   athlete_id uuid primary key references athlete (id) on delete cascade,
   last_strava_sync_at timestamptz,
   reconciled_at timestamptz,
   whole_history_reconciled_at timestamptz,
   reconcile_after timestamptz,
-  -- How far a comparison is that has not ended.
+  -- Position of a reconciliation that has not ended.
   reconcile_progress jsonb
 );
 
@@ -81,10 +81,10 @@ create table import_jobs (
   activities_total integer,
   retry_after timestamptz,
   error text,
-  -- Pauses in a row, by the vendor's trouble and by our own.
+  -- Numbers of consecutive pauses. `failures` counts the pauses after a vendor's failure, `accidents` those after a failure of ours.
   failures integer not null default 0,
   accidents integer not null default 0,
-  -- Rises with every turn. A worker that slept through its lease writes with a turn that is over.
+  -- The fence: rises with every claim. A worker whose lease ended writes with an older number, and the write is rejected.
   turn bigint not null default 0,
   leased_until timestamptz,
   created_at timestamptz not null default now(),

@@ -1,8 +1,8 @@
--- What vendors say has happened, kept before it is acknowledged and worked on later.
+-- Events that vendors sent by webhook, stored before they are acknowledged and handled later.
 create table webhook_event (
   id bigint generated always as identity primary key,
   vendor text not null check (vendor in ('strava', 'oura', 'whoop')),
-  -- The same for an event that is sent again.
+  -- A vendor's repeated delivery of an event has the same key.
   dedupe_key text not null,
   owner_id text not null,
   object_type text not null,
@@ -24,8 +24,8 @@ create index webhook_event_waiting on webhook_event (vendor, id) where processed
 create index webhook_event_object on webhook_event (vendor, owner_id, object_type, object_id);
 create index webhook_event_processed on webhook_event (processed_at) where processed_at is not null;
 
--- The vendor's athletes of whom events have come. The lease makes one worker at a time work on an athlete's; whose were
--- worked on longest ago is next.
+-- The vendor's athletes with events. The lease lets one worker at a time handle the events of an athlete. The next athlete is the one
+-- whose last turn was longest ago.
 create table webhook_owner (
   vendor text not null,
   owner_id text not null,
@@ -35,7 +35,7 @@ create table webhook_owner (
   primary key (vendor, owner_id)
 );
 
--- Our subscription at a vendor, as last seen there; no row while that is not known.
+-- Our subscription at a vendor, as last read from the vendor. There is no row while the subscription is unknown.
 create table webhook_subscription (
   vendor text primary key,
   subscription_id text not null,

@@ -1,4 +1,4 @@
--- What a person asked us to delete, and what has been deleted. It outlives the athlete, so it refers to nothing.
+-- A person's request to delete data, and its result. It outlives the athlete, so it has no foreign key.
 create table receipt (
   id uuid primary key default gen_random_uuid(),
   athlete_id uuid not null,
@@ -6,7 +6,7 @@ create table receipt (
   provider text check (provider in ('strava', 'oura', 'whoop')),
   reason text not null check (reason in ('requested', 'deauthorized')),
   deleted jsonb not null default '{}',
-  -- The vendors' ids of the accounts that end, for records that know the athlete by them; nothing once it is done.
+  -- The vendors' ids of the deleted accounts, to find records that contain only these ids; emptied when the deletion is done.
   accounts jsonb not null default '{}',
   requested_at timestamptz not null default now(),
   completed_at timestamptz,

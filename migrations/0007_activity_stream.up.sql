@@ -1,4 +1,4 @@
--- What was recorded second by second: one row per activity, all channels in it.
+-- The streams of an activity, recorded second by second: one row with all its channels.
 create table activity_stream (
   id uuid primary key default gen_random_uuid(),
   activity_id uuid not null references activity (id) on delete cascade,
@@ -8,13 +8,13 @@ create table activity_stream (
   point_count integer not null,
   source text not null default 'strava',
   fetched_at timestamptz not null default now(),
-  -- The answer a client reads, gzipped when it was stored, and its version.
+  -- The response body, gzipped once when it is stored, and its version.
   body bytea not null,
   etag text not null,
   constraint uq_activity_stream_activity_id unique (activity_id)
 );
 
--- Compressed already; and a reader of the other columns does not touch it.
+-- Postgres stores `body` outside of the row and does not compress it again. Readers of the other columns do not load it.
 alter table activity_stream alter column body set storage external;
 
 alter table activity
@@ -23,9 +23,9 @@ alter table activity
   add column stream_fetch_error text,
   add column stream_fetch_retry_count integer not null default 0,
   add column stream_fetch_deferred_until timestamptz,
-  -- How often a fresh upload had no streams yet.
+  -- Number of fetches that found a fresh upload without streams.
   add column stream_fetch_empty_count integer not null default 0,
-  -- Rises with every claim, cleanup and reset. Whoever writes with an older one has lost the activity to another.
+  -- Rises with every claim, cleanup and reset. A worker that writes with an older number has lost the activity to another.
   add column stream_fetch_fence bigint not null default 0,
   add constraint activity_stream_fetch_status
     check (stream_fetch_status in ('pending', 'fetching', 'success', 'failed', 'deferred', 'unavailable')),
@@ -43,7 +43,7 @@ create index ix_activity_stream_backfill_athlete on activity (athlete_id, start_
 create index activity_stream_fetching on activity (stream_fetch_attempted_at) where stream_fetch_status = 'fetching';
 create index activity_stream_fetch_counts on activity (athlete_id, stream_fetch_status);
 
--- When the next attempt may begin; null: never. Claims, the backfill, its sweep and the reader ask the same question.
+-- When the next attempt may begin. Null means never. Claims, the backfill, its sweep and the reader all use this function.
 create function stream_fetch_due_at(
   status text,
   attempted_at timestamptz,
@@ -62,7 +62,7 @@ as $$
   end
 $$;
 
--- A manual entry has no streams, and what the vendor does not know cannot be fetched: no call is spent on either.
+-- A manual entry has no streams, and an activity without the vendor's id is unknown to the vendor. Neither costs a call.
 create function stream_fetch_begins() returns trigger
 language plpgsql
 as $$
@@ -75,7 +75,7 @@ $$;
 create trigger activity_stream_fetch_begins before insert on activity
   for each row when (new.manual or new.external_activity_id is null) execute function stream_fetch_begins();
 
--- The only ways from one state to another. docs/stream-lifecycle.md draws them.
+-- Allows only the transitions that docs/stream-lifecycle.md shows.
 create function stream_fetch_moves() returns trigger
 language plpgsql
 as $$
@@ -91,7 +91,7 @@ begin
       if is_new_hand then return new; end if;
     when 'fetching to success', 'fetching to failed', 'fetching to deferred', 'fetching to unavailable' then
       return new;
-    -- Only an operator's reset leads back.
+    -- Only an operator's reset sets the state to `pending` again.
     when 'fetching to pending', 'success to pending', 'failed to pending', 'deferred to pending', 'unavailable to pending' then
       if is_new_hand then return new; end if;
     else

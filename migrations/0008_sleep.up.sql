@@ -1,29 +1,30 @@
--- What is known of a stretch of sleep: a vendor's record, or what a client said about a date. It is written by whoever is
--- newer (revision, captured_at, payload_hash), so the order and number of deliveries do not matter.
+-- One sleep session: a vendor's record, or a night that a client sent. A write replaces the row only if it is newer by (revision,
+-- captured_at, payload_hash), so the order and number of deliveries do not matter.
 create table sleep_session (
   user_id text not null,
   source text not null check (source in ('ingest', 'oura', 'whoop')),
-  -- The vendor's id; of what a client said, the date.
+  -- The vendor's id of the record. For a client's night it is the date.
   record_id text not null,
   -- The local date of waking.
   date date not null,
-  -- Where a record that has moved stood before: those nights have to be told anew as well.
+  -- Earlier dates of a record that has moved. The nights of these dates have to be published again as well.
   former_dates date[] not null default '{}',
   vendor text not null check (vendor in ('oura', 'whoop', 'unknown')),
   duration_minutes integer not null check (duration_minutes >= 0),
   quality_score double precision check (quality_score between 0 and 100),
   nap boolean not null,
-  -- Deleted ones stay as tombstones: an older revision that comes late must not bring them back.
+  -- Deleted sessions stay as tombstones, so that an older revision that arrives late does not bring them back.
   state text not null check (state in ('scored', 'pending', 'deleted')),
   revision bigint not null,
   captured_at timestamptz not null,
   payload_hash bigint not null,
   event_id text not null,
-  -- The JSON as it came. Only kept, so nothing is spent on parsing it a second time; jsonb would even refuse some of it.
+  -- The JSON as it arrived. The type is text, because no statement queries the JSON and jsonb would refuse some documents.
   raw text,
   primary key (user_id, source, record_id)
 )
--- Most nights are written twice, pending and then scored: the second version finds room beside the first, and no index is touched.
+-- Most nights are written twice, pending and then scored. The fill factor leaves room for the second version on the same page, so that no
+-- index changes.
 with (fillfactor = 50);
 
 create index sleep_session_night on sleep_session (user_id, date) where state = 'scored' and not nap;
@@ -41,7 +42,7 @@ create table sleep_data (
 )
 with (fillfactor = 50);
 
--- Whose sleep has been deleted, kept for as long as an event of before may still be delivered.
+-- Subjects whose sleep was deleted, kept for as long as an older event may still be delivered.
 create table sleep_erasure (
   user_id text not null,
   source text not null,
@@ -49,7 +50,7 @@ create table sleep_erasure (
   primary key (user_id, source)
 );
 
--- What operators did by hand, and who it was.
+-- Actions of operators; `actor` is the operator.
 create table operator_action (
   id bigint generated always as identity primary key,
   at timestamptz not null default now(),
@@ -59,7 +60,7 @@ create table operator_action (
   detail jsonb not null default '{}'
 );
 
--- The calls to the other vendors, as strava_api_requests has those to Strava.
+-- Every call to Oura and WHOOP, as in strava_api_requests.
 create table oura_api_requests (like strava_api_requests including all);
 create table whoop_api_requests (like strava_api_requests including all);
 alter table oura_api_requests

@@ -1,20 +1,20 @@
--- When the runtime first and last came across an activity. Written by libs/jobs alone.
+-- Times when the runtime first and last took up an activity. Only libs/processing writes these two columns.
 alter table activity
   add column first_seen_at timestamptz,
   add column last_seen_at timestamptz,
   add constraint activity_seen check (first_seen_at <= last_seen_at and (first_seen_at is null) = (last_seen_at is null));
 
--- One wish to have an activity processed.
+-- A request to process an activity.
 create table jobs (
   job_id uuid primary key default gen_random_uuid(),
   activity_id uuid not null references activity (id) on delete cascade,
   request_kind text not null check (request_kind in ('auto_poll', 'manual_latest', 'manual_activity')),
   requested_by text not null,
   force_update boolean not null default false,
-  -- The higher, the sooner.
+  -- Higher values run first.
   priority integer not null default 0,
   status text not null default 'queued',
-  -- Counted when it is claimed, so that one that kills its worker counts too.
+  -- Counted at the claim, so that a run that kills its worker counts too.
   attempt_count integer not null default 0,
   max_attempts integer not null,
   requested_at_utc timestamptz not null default now(),
@@ -23,7 +23,7 @@ create table jobs (
   lease_expires_at_utc timestamptz,
   started_at_utc timestamptz,
   finished_at_utc timestamptz,
-  -- Made anew by every claim: the fence of all that is written under it.
+  -- Every claim makes a new run_id. It is the fence of all writes of the run.
   run_id uuid,
   last_error text,
   last_result_json jsonb,
@@ -42,8 +42,8 @@ create table jobs (
   constraint jobs_attempts check (attempt_count between 0 and max_attempts),
   constraint jobs_queued check (status <> 'queued' or attempt_count < max_attempts)
 ) with (
-  -- A job is written four times and then never again: room for that on its own page, and dead versions gone soon, or the
-  -- index of what is claimable would have to be read through them.
+  -- A job is written four times. The fill factor leaves room on its page for the later versions. Autovacuum removes dead versions
+  -- early, because a claim would otherwise read through the dead versions in the index.
   fillfactor = 80,
   autovacuum_vacuum_scale_factor = 0,
   autovacuum_vacuum_threshold = 2000,
@@ -52,11 +52,11 @@ create table jobs (
   autovacuum_vacuum_cost_delay = 0
 );
 
--- What may be claimed, in the order in which it is. The moment stands in it so that what waits is passed over in the index.
+-- Claimable jobs, in the order of claiming. The due time is in the index so that jobs that are not due are skipped there.
 create index jobs_claimable on jobs (priority desc, requested_at_utc, available_at_utc)
   where status in ('queued', 'retry_wait');
--- By the columns that say the same as the status: Postgres believes that hardly anything runs, and would read all that does,
--- dead rows included, to find a job by its id and `status = 'running'`.
+-- The condition does not name the status, because a lease implies it. With `status = 'running'` Postgres would expect few rows in this
+-- index and would use it instead of the primary key to find one job. It would then read all running jobs with their dead rows.
 create index jobs_leased on jobs (lease_expires_at_utc) where lease_expires_at_utc is not null;
 create unique index jobs_one_unfinished on jobs (activity_id) where finished_at_utc is null;
 create index jobs_activity on jobs (activity_id);
@@ -65,11 +65,12 @@ create index jobs_activity on jobs (activity_id);
 create table runs (
   run_id uuid primary key,
   job_id uuid not null references jobs (job_id) on delete cascade,
-  -- No reference of its own: checking it would wait for whoever deletes the activity, who waits for the job that we hold.
+  -- No foreign key to the activity. The check of the key would wait for a transaction that deletes the activity, and that transaction
+  -- waits for our job: a deadlock.
   activity_id uuid not null,
   attempt_number integer not null,
   worker_owner text not null,
-  -- The words of a job's status that a run can have.
+  -- The subset of a job's statuses that a run can have.
   status text not null default 'running'
     check (status in ('running', 'retry_wait', 'succeeded', 'failed_permanent', 'cancelled')),
   started_at_utc timestamptz not null default now(),
@@ -81,7 +82,7 @@ create table runs (
   unique (job_id, attempt_number)
 ) with (fillfactor = 80);
 
--- Where each activity stands. The row is made with its first job, while its activity is locked anyway.
+-- Processing state of each activity. The row is made with the first job, while the activity is locked anyway.
 create table activity_state (
   activity_id uuid primary key references activity (id) on delete cascade,
   state text not null
@@ -96,14 +97,14 @@ create table activity_state (
   updated_at_utc timestamptz not null default now()
 ) with (fillfactor = 80);
 
--- The gate: what stands here is processed again only by force. It refers to the state for the reason given at runs.
+-- Activities that have been processed; only a forced request processes them again. No foreign key to the activity: see `runs`.
 create table processed_activities (
   activity_id uuid primary key references activity_state (activity_id) on delete cascade,
   run_id uuid not null,
   processed_at_utc timestamptz not null default now()
 );
 
--- With what settings the runtime has worked, since when.
+-- Settings of the runtime, and since when they apply.
 create table config_snapshots (
   snapshot_id bigint generated always as identity primary key,
   source text not null,
@@ -113,7 +114,7 @@ create table config_snapshots (
 
 create index config_snapshots_source on config_snapshots (source, snapshot_id desc);
 
--- The only ways from one state to another. docs/job-lifecycle.md draws them.
+-- Allows only the transitions that docs/job-lifecycle.md shows.
 create function jobs_move() returns trigger
 language plpgsql
 as $$

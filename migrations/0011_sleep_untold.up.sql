@@ -1,8 +1,9 @@
--- Nights that a deletion has changed and nobody has been told of yet. Written with the deletion, gone once it is told.
+-- Nights that a deletion changed and that are not published yet. The transaction of the deletion inserts the row. The row is deleted
+-- once the night is published.
 create table sleep_untold (
   user_id text not null,
   date date not null,
-  -- Which deletion it was: names the event, so that telling it twice is telling it once.
+  -- Identifies the deletion. The event's id is derived from it, so that publishing twice stores one event.
   because uuid not null default gen_random_uuid(),
   since timestamptz not null default now(),
   primary key (user_id, date)

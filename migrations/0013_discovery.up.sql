@@ -1,5 +1,5 @@
--- What may be processed and has not been handed to the runtime: looked at every second, and nearly always empty.
+-- Activities that may be processed and have no job yet. Workers read this index every second. It is nearly always empty.
 create index activity_undiscovered on activity (start_time desc)
   where first_seen_at is null and stream_fetch_status in ('success', 'unavailable');
--- What operators look for; the rest of a long list they read rarely enough to have it sorted.
+-- For the list of failed jobs, which operators read most. Lists with other filters are sorted when they are read.
 create index jobs_failed on jobs (requested_at_utc desc, job_id desc) where status = 'failed_permanent';

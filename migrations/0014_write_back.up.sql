@@ -1,20 +1,20 @@
--- What the vendor called it when we first heard of it: where it has another name since, a person has given it.
+-- The activity's name as the vendor first sent it. If `name` differs now, a person has changed it.
 alter table activity add column imported_name text;
 
--- Our words about an activity on their way to the vendor: once, and then never again.
+-- Our title and description of an activity, to be written to the vendor once.
 create table write_back (
-  -- Not to the activity: see 0010, at runs.
+  -- No foreign key to the activity: see `runs` in 0010.
   activity_id uuid primary key references activity_state (activity_id) on delete cascade,
   run_id uuid not null,
   title text not null,
   description text not null,
   status text not null default 'pending' check (status in ('pending', 'writing', 'written', 'left', 'refused')),
-  -- Why not, or why not yet.
+  -- Reason why our texts are not written (yet).
   reason text,
   attempts integer not null default 0,
   due_at timestamptz not null default now(),
   leased_until timestamptz,
-  -- Rises with every claim. Whoever writes with an older one has lost it to another.
+  -- Rises with every claim. A worker that writes with an older number has lost the row to another.
   fence bigint not null default 0,
   created_at timestamptz not null default now(),
   finished_at timestamptz,

@@ -1,23 +1,29 @@
+// dist/: compiles the sources with tsc, copies the other files of the product, bundles the npm packages and builds the console.
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { Failure } from './failure.mjs';
-import { readJson, writeAtomically } from './files.mjs';
-import { whileHolding } from './lock.mjs';
-import { cacheFolder, inRoot, root, tool } from './paths.mjs';
-import { step } from './progress.mjs';
+import { ensurePackagesBundled } from './bundle.mjs';
+import { ensureConsoleBuilt } from './console.mjs';
+import { cacheFolder, inRoot, isReleased, readJson, root, whileHolding, writeAtomically } from './files.mjs';
+import { tool } from './packages.mjs';
+import { environment, Failure, step } from './terminal.mjs';
 
 const RECORD = path.join(cacheFolder, 'build.json'); // of the last build that succeeded
 const INCREMENTAL = path.join(cacheFolder, 'build.tsbuildinfo');
+const BUILD_INFO = inRoot('dist', 'build-info.json');
 const CONFIGURATION = ['tsconfig.json', 'tsconfig.build.json', 'package.json', 'package-lock.json'];
 const ASSETS = ['.sql', '.lua', '.html', '.css', '.mp4', '.json'];
 
-/** Builds dist/ unless it already is what the sources say; finding that out takes milliseconds. */
+/** Builds dist/ if it is not up to date. The check compares times and sizes of the sources and takes milliseconds. */
 export async function ensureBuilt(children) {
-  if (isUpToDate()) return;
-  await whileHolding(path.join(cacheFolder, 'build.lock'), async () => {
-    if (!isUpToDate()) await step('building', () => build(children));
-  });
+  if (isReleased) return;
+  if (!isUpToDate())
+    await whileHolding(path.join(cacheFolder, 'build.lock'), async () => {
+      if (!isUpToDate()) await step('building', () => build(children));
+    });
+  await ensurePackagesBundled(children);
+  await ensureConsoleBuilt(children);
+  await recordCommit(children);
 }
 
 function isUpToDate() {
@@ -33,9 +39,9 @@ async function build(children) {
   const assets = files.filter(isAsset);
   const outputs = [...files.filter(isCompiled).map(outputOf), ...assets.map(inDist)];
   const record = readJson(RECORD);
-  forgetUnlessWhole(record);
+  resetIfIncomplete(record);
 
-  // A build that fails has written something too; the next one has to know of it.
+  // A failed build leaves files in dist/ as well. The next build must know these files, so that it can remove stale ones.
   const everWritten = [...new Set([...(record?.outputs ?? []), ...outputs])];
   writeAtomically(RECORD, JSON.stringify({ fingerprint: null, outputs: everWritten }));
   await compile(children);
@@ -44,14 +50,30 @@ async function build(children) {
   writeAtomically(RECORD, JSON.stringify({ fingerprint: builtFrom, outputs }));
 }
 
+// The commit is not part of the fingerprint, because a new commit alone is no reason to build.
+async function recordCommit(children) {
+  const commit = environment.COMMIT ?? (await headOf(children));
+  if (readJson(BUILD_INFO)?.commit === commit) return;
+  writeAtomically(BUILD_INFO, JSON.stringify({ commit }));
+}
+
+/** The short hash of HEAD. Undefined without git, and in an archive of the sources, which has no history. */
+async function headOf(children) {
+  if (!existsSync(inRoot('.git'))) return undefined;
+  const { code, output } = await children
+    .run('git', 'git', ['rev-parse', '--short', 'HEAD'], { cwd: root })
+    .catch((error) => ({ code: 1, output: error.message }));
+  return code === 0 ? output.trim() : undefined;
+}
+
 async function compile(children) {
   const args = [tool('typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json', '--pretty', 'false'];
   const { code, output } = await children.run('tsc', process.execPath, args, { cwd: root });
   if (code !== 0) throw new Failure(`The build failed:\n${output.trimEnd()}`);
 }
 
-// tsc writes only what changed since its notes: without all of its earlier output the notes are worth nothing.
-function forgetUnlessWhole(record) {
+// An incremental tsc writes only changed files. If earlier output is missing, tsc must build everything.
+function resetIfIncomplete(record) {
   if (!record) rmSync(inRoot('dist'), { recursive: true, force: true });
   if (!record?.outputs.every((file) => existsSync(inRoot(file)))) rmSync(INCREMENTAL, { force: true });
 }
@@ -83,7 +105,7 @@ function sources() {
   return include.flatMap(expand).flatMap(filesBelow).filter(isSource).sort();
 }
 
-// 'apps/*/src' → the source folders there are.
+// 'apps/*/src' becomes the source folders that exist.
 function expand(pattern) {
   const [parent, rest] = pattern.split('/*/');
   if (!rest) return existsSync(inRoot(pattern)) ? [pattern] : [];

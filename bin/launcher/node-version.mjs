@@ -1,7 +1,7 @@
-// Imported first by every command: the modules after it may use what an older Node does not have.
+// Every command imports this module first, because later modules use features that an older Node does not have.
 const MINIMUM = [20, 19];
 
-/** One sentence about a Node that is too old, or null. */
+/** The message for a Node that is too old, or null. */
 export function problemWithNode(version) {
   const [major, minor] = version.split('.').map(Number);
   const isEnough = major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1]);

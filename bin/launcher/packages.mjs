@@ -1,13 +1,15 @@
+// The npm packages of the project: installs them and runs jest from them.
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { Failure } from './failure.mjs';
-import { readJson } from './files.mjs';
-import { whileHolding } from './lock.mjs';
-import { cacheFolder, inRoot, root } from './paths.mjs';
-import { step } from './progress.mjs';
+import { cacheFolder, inRoot, isReleased, readJson, root, whileHolding } from './files.mjs';
+import { Failure, step } from './terminal.mjs';
 
 const INSTALL = ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--include=dev'];
 
-/** Installs the packages of package-lock.json unless exactly they are installed. */
+/** The path of a package's program. The caller runs it with this Node. */
+export const tool = (...parts) => inRoot('node_modules', ...parts);
+
+/** Installs the packages of package-lock.json. Does nothing if exactly these packages are installed. */
 export async function ensurePackages(children) {
   if (areInstalled()) return;
   await whileHolding(path.join(cacheFolder, 'packages.lock'), async () => {
@@ -17,13 +19,15 @@ export async function ensurePackages(children) {
 }
 
 function areInstalled() {
+  if (isReleased) return true;
   const lockfile = readJson(inRoot('package-lock.json'));
-  // npm writes its record last, so a killed installation has none; but it writes one without installing, too.
+  // npm writes its record at the end, so a killed installation has no record. npm can also write a record without installing
+  // anything, so this checks the packages on disk as well.
   const record = readJson(inRoot('node_modules', '.package-lock.json'));
   return isInstalledFrom(lockfile, record) && areOnDisk(record);
 }
 
-/** Whether npm's record of node_modules names the packages of this lockfile, each in the same version. */
+/** True if npm's record of node_modules lists the packages of this lockfile, each in the same version. */
 export function isInstalledFrom(lockfile, record) {
   if (!lockfile || !record) return false;
   const { '': ourselves, ...wanted } = lockfile.packages;
@@ -31,7 +35,7 @@ export function isInstalledFrom(lockfile, record) {
   const isSame = (name) =>
     wanted[name]?.version === installed[name].version &&
     wanted[name]?.integrity === installed[name].integrity;
-  // Optional ones are for other machines' processors and systems.
+  // npm leaves out optional packages that are for another processor or operating system.
   const isThere = (name) => name in installed || wanted[name].optional || wanted[name].devOptional;
   return Object.keys(installed).every(isSame) && Object.keys(wanted).every(isThere);
 }
@@ -48,5 +52,31 @@ async function install(children) {
   if (code !== 0) throw new Failure(`npm could not install the packages:\n${firstLines(output)}`);
 }
 
-// npm says what is wrong first, then recites its manual.
+// npm prints the reason first and then its manual.
 const firstLines = (output) => output.trimEnd().split('\n').slice(0, 12).join('\n');
+
+/** Runs jest and returns its exit code, its output and its counts; the counts are null when jest wrote no report. */
+export async function runJest(children, args, { env = process.env, stdio = 'inherit' } = {}) {
+  const report = path.join(cacheFolder, `jest-${process.pid}.json`);
+  mkdirSync(cacheFolder, { recursive: true });
+  const command = [tool('jest', 'bin', 'jest.js'), '--json', `--outputFile=${report}`, ...args];
+  const nodeOptions = '--experimental-vm-modules --disable-warning=ExperimentalWarning';
+  const { code, output } = await children.run('jest', process.execPath, command, {
+    cwd: root,
+    env: { ...env, NODE_OPTIONS: [env.NODE_OPTIONS, nodeOptions].filter(Boolean).join(' ') },
+    stdio,
+  });
+  const counts = countsOf(readJson(report));
+  rmSync(report, { force: true });
+  return { code, output, counts };
+}
+
+/** The counts of a jest report. A test file that cannot be loaded counts as one failure. */
+export function countsOf(report) {
+  if (!report) return null;
+  return {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests + report.numRuntimeErrorTestSuites,
+    skipped: report.numPendingTests + report.numTodoTests,
+  };
+}

@@ -1,23 +1,24 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+// The folder of a run. One launcher at a time may use the folder. Each run first ends the processes that a killed run has left running.
+import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { endInOrder } from './ending.mjs';
-import { readJson } from './files.mjs';
-import { holderOf, releaseLock, takeLock } from './lock.mjs';
-import { localFolder } from './paths.mjs';
-import { bornAt, isAlive } from './process-identity.mjs';
-import { removeDatabaseFolder } from './servers/postgres-folder.mjs';
-import { until } from './waiting.mjs';
+import { holderOf, localFolder, readJson, releaseLock, takeLock } from './files.mjs';
+import { removeDatabaseFolder } from './postgres.mjs';
+import { bornAt, endInOrder, isAlive, until } from './processes.mjs';
 
 const KEEPER_MS = 60_000;
+const PRIVATE = 0o700;
 const lockIn = (folder) => path.join(folder, 'launcher.lock');
 const childrenIn = (folder) => path.join(folder, 'children.json');
 
-/** Whoever runs in this folder now, or null. */
+/** The launcher that runs in this folder now, or null. */
 export const runnerOf = (folder) => holderOf(lockIn(folder));
 
-/** Makes the folder this run's own; answers null, or who has it. What a killed run left there is ended first. */
+/**
+ * Takes the folder for this run and returns null. If another launcher runs in the folder, this returns that launcher.
+ * After taking the folder, it ends the processes that a killed run has left running.
+ */
 export async function claim(folder, children) {
-  mkdirSync(folder, { recursive: true });
+  makePrivate(folder);
   const holder = takeLock(lockIn(folder));
   if (holder) return holder;
   await endLeftoverProcesses(folder);
@@ -26,7 +27,7 @@ export async function claim(folder, children) {
   return null;
 }
 
-/** A folder of servers that lives as long as this run. */
+/** Deletes the folders of killed runs. Then makes a folder for this run, which is deleted when this run ends. */
 export async function claimThrowAway(children) {
   for (const leftover of throwAways().filter((folder) => !isInUse(folder))) await removeRunFolder(leftover);
   const folder = path.join(localFolder, `test-${process.pid}`);
@@ -35,26 +36,33 @@ export async function claimThrowAway(children) {
   return folder;
 }
 
-/** The folders of tests and benchmarks, running or left behind. */
+/** The folders of tests and benchmarks, whether they are running or were killed. */
 export function throwAways() {
-  mkdirSync(localFolder, { recursive: true });
+  makePrivate(localFolder);
   const names = readdirSync(localFolder).filter((name) => /^test-\d+$/.test(name));
   return names.map((name) => path.join(localFolder, name));
 }
 
-// Without a lock it may be a moment before having one, or a moment before being removed.
+// The pid in the folder's name counts as well, because the folder has no lock just after it is made and just before it is removed.
 const isInUse = (folder) => runnerOf(folder) || bornAt(Number(folder.split('-').at(-1))) !== null;
 
-/** Removes a run's folder, its database and whatever a killed run left running there. */
+/** Ends the processes that a killed run has left running in this folder. Then deletes the run's folder and database. */
 export async function removeRunFolder(folder) {
   await endLeftoverProcesses(folder);
   removeDatabaseFolder(folder);
   rmSync(folder, { recursive: true, force: true });
 }
 
+// An existing folder keeps its mode, because it may contain other files of the user. Exception: .local becomes private, because earlier
+// versions made it readable for all.
+function makePrivate(folder) {
+  mkdirSync(folder, { recursive: true, mode: PRIVATE });
+  if (folder === localFolder) chmodSync(folder, PRIVATE);
+}
+
 async function endLeftoverProcesses(folder) {
   const { keeper, children = [] } = readJson(childrenIn(folder)) ?? {};
-  // The keeper of a killed launcher ends things itself, in order and with grace.
+  // If the keeper of the killed launcher still runs, it ends the processes itself, in order and with their grace periods.
   if (keeper) await until(() => !isAlive(keeper), { withinMs: KEEPER_MS });
   await endInOrder(children);
 }

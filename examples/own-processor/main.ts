@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { ConnectionsModule } from '#connections';
-import { JobsModule } from '#jobs';
+import { ProcessingWorkModule } from '#processing';
 import {
   AuthModule,
   DatabaseModule,
@@ -13,9 +13,10 @@ import {
   SweepsModule,
 } from '#platform';
 import { MetricsModule } from '#platform/metrics';
-import { StairsModule, StairsProcessor } from './stairs.js';
+import { loadProductConfig } from '#vendors';
+import { StairsModule } from './stairs.js';
 
-// A worker that does nothing else: the platform, and the runtime with a processor bound to it.
+// A worker with one task: the platform, and the job runtime with this processor.
 @Module({
   imports: [
     HealthModule,
@@ -27,9 +28,14 @@ import { StairsModule, StairsProcessor } from './stairs.js';
     AuthModule,
     SweepsModule,
     ConnectionsModule,
-    JobsModule.working(StairsProcessor, StairsModule),
+    ProcessingWorkModule,
+    StairsModule,
   ],
 })
 class StairsWorker {}
 
-await run({ name: 'worker', module: StairsWorker, port: (config) => config.http.workerPort });
+await run(loadProductConfig, {
+  name: 'worker',
+  module: StairsWorker,
+  port: (config) => config.http.workerPort,
+});

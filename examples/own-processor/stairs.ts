@@ -1,11 +1,17 @@
 import { Injectable, Module } from '@nestjs/common';
 import { ActivitiesModule, ActivityHistory } from '#activities';
-import { CannotBeProcessed, type ProcessingRequest, type Processor, type ProcessorOutput } from '#jobs';
+import {
+  CannotBeProcessed,
+  ProcessingBindings,
+  type ProcessingRequest,
+  type Processor,
+  type ProcessorOutput,
+} from '#processing';
 
 const STOREY_M = 3;
 const MANY = 30;
 
-/** Says what an activity's climbing would have been in a staircase. */
+/** Converts an activity's elevation gain to storeys. */
 @Injectable()
 export class StairsProcessor implements Processor {
   readonly name = 'stairs';
@@ -14,7 +20,7 @@ export class StairsProcessor implements Processor {
 
   async process({ activityId }: ProcessingRequest): Promise<ProcessorOutput> {
     const facts = await this.history.facts(activityId);
-    // Whatever else it throws is tried again.
+    // CannotBeProcessed ends the job. After any other error it is retried.
     if (!facts) throw new CannotBeProcessed('The activity is gone');
     const storeys = Math.round(facts.elevation_gain_m / STOREY_M);
     return {
@@ -25,5 +31,9 @@ export class StairsProcessor implements Processor {
   }
 }
 
-@Module({ imports: [ActivitiesModule], providers: [StairsProcessor], exports: [StairsProcessor] })
-export class StairsModule {}
+@Module({ imports: [ActivitiesModule], providers: [StairsProcessor] })
+export class StairsModule {
+  constructor(bindings: ProcessingBindings, processor: StairsProcessor) {
+    bindings.processor.register(processor);
+  }
+}

@@ -1,8 +1,8 @@
 import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 
-// Says good morning to whoever slept badly: node dist/examples/sleep-consumer/main.js, with NATS_URL. Kill it, start it again:
-// it goes on where it was, since the durable consumer on the server remembers what has been acknowledged.
+// Prints advice for each night: node dist/examples/sleep-consumer/main.js, with NATS_URL. After a kill and a new start it continues
+// where it was, because the durable consumer on the server remembers which messages were acknowledged.
 const STREAM = 'AA_CORE_HOT';
 const CONSUMER = process.env.CONSUMER ?? 'sleep-example';
 
@@ -15,7 +15,10 @@ interface NormalizedStored {
   };
 }
 
-const connection = await connect({ servers: process.env.NATS_URL, maxReconnectAttempts: -1 });
+// The client takes only host and port from a URL, so user and password are passed separately.
+const { host, username, password } = new URL(process.env.NATS_URL ?? 'nats://127.0.0.1:4222');
+const login = username ? { user: username, pass: password } : {};
+const connection = await connect({ servers: host, ...login, maxReconnectAttempts: -1 });
 const manager = await jetstreamManager(connection);
 await manager.consumers.add(STREAM, {
   durable_name: CONSUMER,
@@ -30,7 +33,7 @@ for await (const message of messages) {
   const { record } = message.json<NormalizedStored>();
   const isRested = (record.qualityScore ?? 100) >= 70 && record.durationMinutes >= 7 * 60;
   console.log(JSON.stringify({ ...record, advice: isRested ? 'train as planned' : 'take it easy' }));
-  // Only now: what is killed before this gets the night again, so a night is never missed and may be told twice.
+  // After the work: a process that is killed before this gets the night again. No night is missed, and one may come twice.
   message.ack();
 }
 await connection.close();

@@ -17,25 +17,25 @@ const subsets = [1, 2, 3, 4, 5, 6, 7].map((bits) => DEPENDENCIES.filter((_, inde
 const everyOutage: Outage[] = WAYS.flatMap((way) => subsets.map((away) => [way, away] as const));
 const total: Outage[] = WAYS.map((way) => [way, DEPENDENCIES]);
 
-// Most of an outage is waiting for time-outs, so two are lived through at a time, each by a process of its own.
+// A test of an outage mostly waits for time-outs. So two such tests of the api run at a time, each with a process of its own.
 describe.each([
   ['api', everyOutage, 2],
   ['worker', total, 1],
 ] as const)('the %s without some of its servers', (app, outages, processes) => {
-  const surrounded = new Pool(processes, () => Surrounded.start(app));
-  afterAll(() => surrounded.close((one) => one.stop()));
+  const pool = new Pool(processes, () => ProxiedProcess.start(app));
+  afterAll(() => pool.close((one) => one.stop()));
 
   it.concurrent.each(outages)(
-    'lives through %s of %j: says so within 5 s and is ready again when they are back',
+    `the ${app} survives a %s of %j: /health/ready names these servers within 5 s, and answers 200 once they are back`,
     (way, away) =>
-      surrounded.use(async ({ process, proxies }) => {
+      pool.use(async ({ process, proxies }) => {
         for (const name of away) proxies[name][way]();
 
-        const ask = (path: string) => within5s(() => request(process.url).get(path));
+        const get = (path: string) => within5s(() => request(process.url).get(path));
         const [ready, live, metrics] = await Promise.all([
-          ask('/health/ready'),
-          ask('/health/live'),
-          ask('/metrics'),
+          get('/health/ready'),
+          get('/health/live'),
+          get('/metrics'),
           app === 'api' ? expectHonestAnswer(process.url, away) : undefined,
         ]);
         expect([ready.status, live.status, metrics.status]).toEqual([503, 200, 200]);
@@ -52,14 +52,14 @@ describe.each([
 });
 
 /** A process whose servers are all behind proxies. */
-class Surrounded {
+class ProxiedProcess {
   private constructor(
     readonly process: ProductProcess,
     readonly proxies: Record<Dependency, Proxy>,
     private readonly environment: TestEnvironment,
   ) {}
 
-  static async start(app: string): Promise<Surrounded> {
+  static async start(app: string): Promise<ProxiedProcess> {
     const environment = await testEnvironment();
     const proxies = {
       postgres: await Proxy.before(environment.env.DATABASE_URL ?? ''),
@@ -72,7 +72,7 @@ class Surrounded {
       REDIS_URL: proxies.redis.url,
       NATS_URL: proxies.nats.url,
     });
-    return new Surrounded(process, proxies, environment);
+    return new ProxiedProcess(process, proxies, environment);
   }
 
   async stop(): Promise<void> {
@@ -82,7 +82,7 @@ class Surrounded {
   }
 }
 
-/** A caller never seen needs a row, so Postgres; without Redis it is not counted, and NATS is not needed. */
+/** An athlete's first request inserts a row, so it needs Postgres. It needs no NATS. Without Redis the throttle lets it through. */
 async function expectHonestAnswer(url: string, away: readonly Dependency[]): Promise<void> {
   const stranger = await tokenFor(`stranger-${Math.random()}`);
   const answer = await within5s(() => request(url).get('/v1/me').set('authorization', `Bearer ${stranger}`));
@@ -92,9 +92,9 @@ async function expectHonestAnswer(url: string, away: readonly Dependency[]): Pro
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
 }
 
-async function within5s<T>(ask: () => PromiseLike<T>): Promise<T> {
+async function within5s<T>(send: () => PromiseLike<T>): Promise<T> {
   const startedAt = performance.now();
-  const answer = await ask();
+  const answer = await send();
   expect(performance.now() - startedAt).toBeLessThan(5_000);
   return answer;
 }

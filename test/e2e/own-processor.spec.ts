@@ -21,17 +21,17 @@ describe('examples/own-processor', () => {
   async function climbed(metres: number): Promise<string> {
     const [{ id } = { id: '' }] = await world.rows<{ id: string }>(
       `insert into activity (
-         athlete_id, name, sport_type, start_time, distance_m, moving_time_s, elapsed_time_s, elevation_gain_m, manual, private,
+         provider, athlete_id, name, sport_type, start_time, distance_m, moving_time_s, elapsed_time_s, elevation_gain_m, manual, private,
          total_photo_count, asked_at
        )
-       values ($1, 'Hike', 'Hike', now(), 5000, 3600, 3600, $2, true, false, 0, now())
+       values ('strava', $1, 'Hike', 'Hike', now(), 5000, 3600, 3600, $2, true, false, 0, now())
        returning id`,
       [athlete, metres],
     );
     return id;
   }
 
-  it('processes what is asked for', async () => {
+  it('a worker with the example’s processor processes the requested activities', async () => {
     for (const [metres, found] of [
       [12, { last_profile_id: 'house', last_title: '4 storeys', result: { storeys: 4 } }],
       [300, { last_profile_id: 'tower', last_title: '100 storeys', result: { storeys: 100 } }],
@@ -46,7 +46,7 @@ describe('examples/own-processor', () => {
     expect(snapshots).toMatchObject([{ payload_json: { processor: 'stairs' } }]);
   });
 
-  it('is what the guide shows', () => {
+  it('the guide shows the code of the example’s processor', () => {
     const guide = readFileSync('docs/how-to-add-a-processor.md', 'utf8');
     const [, shown] = /```ts\n(@Injectable\(\)\n[^`]*(?:`[^`\n]*`[^`]*)*?)```/.exec(guide) ?? [];
     expect(shown).toBeDefined();

@@ -25,10 +25,10 @@ afterAll(() => world.close());
 
 const ROOM = { GATE_CAPACITY: '10000' };
 
-/** Nobody's yet, so that no test waits for what another has asked for. */
-function someone(): string {
+/** A new session, so that no test joins the requests of another test. */
+function newSession(): string {
   session += 1;
-  return `someone-${session}`;
+  return `session-${session}`;
 }
 
 function times<T>(count: number, make: (index: number) => T): T[] {
@@ -47,8 +47,8 @@ async function abortedCalls(): Promise<number> {
   return Number(count);
 }
 
-/** All that a client sees of an answer, but for its id and the time. */
-function seen({ status, headers, text }: AddonAnswer): string {
+/** The parts of an answer that must not differ: everything except the request id, the time and the connection. */
+function stableParts({ status, headers, text }: AddonAnswer): string {
   const {
     'x-request-id': _id,
     date: _date,
@@ -59,10 +59,10 @@ function seen({ status, headers, text }: AddonAnswer): string {
   return JSON.stringify([status, rest, text]);
 }
 
-/** The same answer for all of them, and one that a player can do something with. */
+/** Expects identical answers with this reason. If `plays` is true, the answers must have the clip of the reason. */
 function expectOneAnswer(answers: readonly AddonAnswer[], reason: string, plays: boolean): void {
   expect(answers.length).toBeGreaterThanOrEqual(TRIES);
-  expect([...new Set(answers.map(seen))]).toHaveLength(1);
+  expect([...new Set(answers.map(stableParts))]).toHaveLength(1);
   const [{ status, headers, body }] = answers as [AddonAnswer];
   expect(status).toBe(200);
   expect(headers).toMatchObject({ 'access-control-allow-origin': '*', 'cache-control': 'no-store' });
@@ -71,41 +71,41 @@ function expectOneAnswer(answers: readonly AddonAnswer[], reason: string, plays:
   expect(body.streams?.map((stream) => stream.url)).toEqual(plays ? [url] : []);
 }
 
-describe('the same cause has the same bytes', () => {
-  it('policy_blocked, by the broker and for a session that is none', async () => {
+describe('answers of one cause are identical', () => {
+  it('policy_blocked answers are identical for a broker’s refusal and for a malformed session', async () => {
     const answers = await Promise.all(
       times(TRIES, (index) => get(api, streamPath(index % 2 ? 'a.b' : `blocked-${index}`))),
     );
     expectOneAnswer(answers, 'policy_blocked', false);
   });
 
-  it('not_found, by the broker and for a type that is none of ours', async () => {
+  it('not_found answers are identical, for an unknown episode and for an unknown type', async () => {
     const paths = times(TRIES, (index) =>
-      index % 2 ? streamPath(someone(), 'nothing') : 'stream/movie/tt1.json',
+      index % 2 ? streamPath(newSession(), 'nothing') : 'stream/movie/tt1.json',
     );
     expectOneAnswer(await Promise.all(paths.map((path) => get(api, path))), 'not_found', false);
   });
 
-  it('capacity_busy', async () => {
+  it('capacity_busy answers are identical, and the session that has the place keeps the place', async () => {
     const full = await world.startApi({
       GATE_CAPACITY: '1',
       REDIS_KEY_PREFIX: 'test:full:',
       PUBLIC_URL: api.url,
     });
     expect((await get(full, streamPath('first'))).body.streams).toHaveLength(2);
-    const answers = await Promise.all(times(TRIES, () => get(full, streamPath(someone()))));
+    const answers = await Promise.all(times(TRIES, () => get(full, streamPath(newSession()))));
     expectOneAnswer(answers, 'capacity_busy', false);
     expect((await get(full, streamPath('first'))).body.streams).toHaveLength(2);
     await full.stop();
   });
 
-  it('superseded', async () => {
+  it('superseded answers are identical, and only one of a viewer’s five episodes plays', async () => {
     await world.simulator.fault('broker', 'resolve', 'slow', { delay_ms: SLOW_MS });
     const switchingFive = async () => {
-      const viewer = someone();
+      const viewer = newSession();
       return Promise.all(EPISODES.map((episode) => get(api, streamPath(viewer, episode))));
     };
-    // A few at a time: all five have to arrive while the first is still waited for.
+    // The test has only a few viewers at a time, because all five requests of a viewer must arrive before the first answer.
     const rounds: AddonAnswer[][] = [];
     while (rounds.length < TRIES / 4) rounds.push(...(await Promise.all(times(5, switchingFive))));
     for (const answers of rounds) expect(answers.filter(({ body }) => !body.reason)).toHaveLength(1);
@@ -116,23 +116,23 @@ describe('the same cause has the same bytes', () => {
     );
   });
 
-  it('dependency_timeout', async () => {
+  it('dependency_timeout answers are identical and play a clip', async () => {
     await world.simulator.fault('broker', 'resolve', 'timeout');
-    const answers = await Promise.all(times(TRIES, () => get(api, streamPath(someone()))));
+    const answers = await Promise.all(times(TRIES, () => get(api, streamPath(newSession()))));
     expectOneAnswer(answers, 'dependency_timeout', true);
   });
 
-  it('broker_error', async () => {
+  it('broker_error answers are identical and play a clip', async () => {
     await world.simulator.fault('broker', 'resolve', 'http_500');
-    const answers = await Promise.all(times(TRIES, () => get(api, streamPath(someone()))));
+    const answers = await Promise.all(times(TRIES, () => get(api, streamPath(newSession()))));
     expectOneAnswer(answers, 'broker_error', true);
   });
 
-  it('redis_unavailable', async () => {
+  it('redis_unavailable answers are identical and play a clip', async () => {
     const redis = await Proxy.before(required('REDIS_URL'));
     const cutOff = await world.startApi({ ...ROOM, REDIS_URL: redis.url, PUBLIC_URL: api.url });
     redis.cut();
-    const answers = await Promise.all(times(TRIES, () => get(cutOff, streamPath(someone()))));
+    const answers = await Promise.all(times(TRIES, () => get(cutOff, streamPath(newSession()))));
     expectOneAnswer(answers, 'redis_unavailable', true);
     await cutOff.stop();
     await redis.close();
@@ -156,25 +156,28 @@ describe("each of the broker's faults is one cause", () => {
     ['slow', 'dependency_timeout'],
     ['slow_body', 'dependency_timeout'],
   ];
-  it.each(faults)('%s is %s', async (kind, cause) => {
+  it.each(faults)('the broker’s fault %s is answered as %s within five seconds', async (kind, cause) => {
     await world.simulator.fault('broker', 'resolve', kind);
     const startedAtMs = performance.now();
-    const { status, body } = await get(api, streamPath(someone()));
+    const { status, body } = await get(api, streamPath(newSession()));
     expect([status, body.reason]).toEqual([200, cause]);
     expect(performance.now() - startedAtMs).toBeLessThan(5_000);
   });
 
-  it.each(['http_500', 'http_429', 'reset', 'timeout'])('%s once is survived', async (kind) => {
-    await world.simulator.fault('broker', 'resolve', kind, { count: 1 });
-    expect((await get(api, streamPath(someone()))).body.streams).toHaveLength(2);
-  });
+  it.each(['http_500', 'http_429', 'reset', 'timeout'])(
+    'a single %s of the broker is retried, and the episode plays',
+    async (kind) => {
+      await world.simulator.fault('broker', 'resolve', kind, { count: 1 });
+      expect((await get(api, streamPath(newSession()))).body.streams).toHaveLength(2);
+    },
+  );
 
-  it('slow within the deadline is waited for', async () => {
+  it('the add-on waits for a broker that answers after 500 ms', async () => {
     await world.simulator.fault('broker', 'resolve', 'slow', { delay_ms: 500 });
-    expect((await get(api, streamPath(someone()))).body.streams).toHaveLength(2);
+    expect((await get(api, streamPath(newSession()))).body.streams).toHaveLength(2);
   });
 
-  it('a catalogue that cannot be had is told, one that was had is shown', async () => {
+  it('the add-on answers broker_error while it has no catalogue, and shows a cached catalogue while the broker fails', async () => {
     const own = await world.startApi({ ...ROOM, PUBLIC_URL: api.url });
     const browse = () => get(own, 'catalog/series/guided-workouts.json');
     await world.simulator.fault('broker', 'catalog', 'malformed');
@@ -189,18 +192,18 @@ describe("each of the broker's faults is one cause", () => {
     await own.stop();
   });
 
-  it('one that is not there at all is broker_error', async () => {
+  it('a broker that refuses connections is answered as broker_error', async () => {
     const lost = await world.startApi({ ...ROOM, BROKER_URL: 'http://127.0.0.1:9/broker' });
-    expect((await get(lost, streamPath(someone()))).body.reason).toBe('broker_error');
+    expect((await get(lost, streamPath(newSession()))).body.reason).toBe('broker_error');
     await lost.stop();
   });
 });
 
 describe('requests of one client', () => {
-  it('are one call where they are alike, in whatever process', async () => {
+  it('a hundred identical requests at two replicas make one call to the broker', async () => {
     await world.simulator.fault('broker', 'resolve', 'slow', { delay_ms: SLOW_MS });
     const before = await resolvesSoFar();
-    const viewer = someone();
+    const viewer = newSession();
     const answers = await Promise.all(
       times(100, (index) => get(index % 2 ? api : replica, streamPath(viewer))),
     );
@@ -209,64 +212,67 @@ describe('requests of one client', () => {
     expect((await resolvesSoFar()) - before).toBe(1);
   });
 
-  it('are the last one where the episode is switched five times in 200 ms', async () => {
+  it('a viewer who switches through five episodes in 200 ms gets the last episode, and superseded for the others', async () => {
     await world.simulator.fault('broker', 'resolve', 'slow', { delay_ms: SLOW_MS });
-    const viewer = someone();
-    const asked: Array<Promise<AddonAnswer>> = [];
+    const viewer = newSession();
+    const requests: Array<Promise<AddonAnswer>> = [];
     for (const episode of EPISODES) {
-      asked.push(get(api, streamPath(viewer, episode)));
+      requests.push(get(api, streamPath(viewer, episode)));
       await pause(40);
     }
-    const answers = await Promise.all(asked);
+    const answers = await Promise.all(requests);
     const reasons = answers.map(({ body }) => body.reason);
     expect(reasons).toEqual([...times(4, () => 'superseded'), undefined]);
     expect(answers.at(-1)?.text).toContain('base-building-s01e05-360p.mp4');
   });
 
-  it('are ended when the client goes away', async () => {
+  it('a client that leaves aborts its call to the broker, and the add-on serves its next request', async () => {
     await world.simulator.fault('broker', 'resolve', 'timeout');
     const before = await resolvesSoFar();
     const aborted = await abortedCalls();
     const leaving = new AbortController();
-    const viewer = someone();
-    const asked = fetch(`${api.url}/addon/${streamPath(viewer)}`, { signal: leaving.signal });
-    await eventually('the broker is asked', async () => (await resolvesSoFar()) > before);
+    const viewer = newSession();
+    const requests = fetch(`${api.url}/addon/${streamPath(viewer)}`, { signal: leaving.signal });
+    await eventually('the broker is called', async () => (await resolvesSoFar()) > before);
     leaving.abort();
-    await expect(asked).rejects.toThrow();
-    // The call to the broker is given up, rather than waited for until its time is over.
+    await expect(requests).rejects.toThrow();
+    // The add-on aborts the call to the broker before the call's time-out.
     await eventually('the call has ended', async () => (await abortedCalls()) > aborted);
     await world.simulator.clearFaults();
     expect((await get(api, streamPath(viewer))).body.streams).toHaveLength(2);
   });
 });
 
-describe('Redis', () => {
+describe('Redis during playback', () => {
   it.each(['cut', 'freeze'] as const)(
-    '%s in the middle of it leaves nobody without an answer',
+    'an outage of Redis (%s) answers redis_unavailable to new sessions and sources to admitted ones',
     async (way) => {
       const redis = await Proxy.before(required('REDIS_URL'));
       const own = await world.startApi({ ...ROOM, REDIS_URL: redis.url });
       await world.simulator.fault('broker', 'resolve', 'slow', { delay_ms: SLOW_MS });
       const before = await resolvesSoFar();
-      const admitted = times(50, () => get(own, streamPath(someone())));
-      await eventually('they wait for the broker', async () => (await resolvesSoFar()) - before >= 50);
+      const admitted = times(50, () => get(own, streamPath(newSession())));
+      await eventually(
+        'fifty sessions wait for the broker',
+        async () => (await resolvesSoFar()) - before >= 50,
+      );
       redis[way]();
       const startedAtMs = performance.now();
-      const late = await Promise.all(times(50, () => get(own, streamPath(someone()))));
+      const late = await Promise.all(times(50, () => get(own, streamPath(newSession()))));
       expect(performance.now() - startedAtMs).toBeLessThan(5_000);
       for (const { status, body } of late) expect([status, body.reason]).toEqual([200, 'redis_unavailable']);
-      // They have their places: what they wait for needs no Redis any more.
+      // These sessions have their places already. The rest of their requests needs no Redis.
       for (const { body } of await Promise.all(admitted)) expect(body.streams).toHaveLength(2);
       redis.heal();
       await world.simulator.clearFaults();
-      await eventually('admitted again', async () => !(await get(own, streamPath(someone()))).body.reason);
+      await eventually('admitted again', async () => !(await get(own, streamPath(newSession()))).body.reason);
       await own.stop();
       await redis.close();
     },
   );
 });
 
-it('a session is told to nobody: not in a log, a metric or a trace', async () => {
+it('a session appears in no log, metric or trace', async () => {
   const secret = 'c0ffee-of-the-living-room';
   const spans: Buffer[] = [];
   const collector = createServer((request, answer) => {
@@ -281,27 +287,27 @@ it('a session is told to nobody: not in a log, a metric or a trace', async () =>
     REDIS_KEY_PREFIX: 'test:secret:',
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
   });
-  const ask = (path: string) => get(own, path);
+  const send = (path: string) => get(own, path);
   for (const kind of ['http_500', 'malformed', 'timeout', 'reset']) {
     await world.simulator.fault('broker', 'resolve', kind);
-    await ask(streamPath(secret));
+    await send(streamPath(secret));
     await world.simulator.clearFaults();
   }
-  await ask(streamPath(`${secret}-2`));
+  await send(streamPath(`${secret}-2`));
   for (const path of ['manifest.json', 'catalog/series/x.json', 'nothing', '%zz', 'meta/series/x.json'])
-    await ask(`${secret}/${path}`);
+    await send(`${secret}/${path}`);
   redis.cut();
-  await ask(streamPath(secret));
+  await send(streamPath(secret));
   await own.line(({ msg }) => msg.includes('redis'));
   const metrics = await (await fetch(`${own.url}/metrics`)).text();
   expect(metrics).toMatch(/playback_stream_answers_total\{outcome="redis_unavailable"\} 1/);
-  // What it has not sent yet it sends when it stops.
+  // The process sends its last spans at its end.
   await own.stop();
   const traces = Buffer.concat(spans).toString();
   expect(traces).toContain('/addon/:session/stream/:type/:id.json');
   expect(own.lines.filter(({ msg }) => msg === 'request').length).toBeGreaterThan(10);
-  const told = `${JSON.stringify(own.lines)}${own.stderr}${metrics}${traces}`;
-  expect(told).not.toContain(secret);
+  const output = `${JSON.stringify(own.lines)}${own.stderr}${metrics}${traces}`;
+  expect(output).not.toContain(secret);
   collector.close();
   await redis.close();
 });

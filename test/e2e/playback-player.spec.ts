@@ -9,7 +9,7 @@ import { type ProductProcess } from '../harness/process.js';
 
 const SCREENSHOTS = '.cache/screenshots';
 
-// A page of another origin than ours, as a player's is; CORS and Cross-Origin-Resource-Policy apply to it.
+// A player's page has another origin than the api, so CORS and Cross-Origin-Resource-Policy apply to it.
 const PAGE =
   '<!doctype html><style>body{margin:0;background:#000}video{width:100vw}</style><video muted></video>';
 
@@ -50,7 +50,7 @@ describe('a player', () => {
     await world.close();
   });
 
-  /** Asks the add-on as a page does, plays what it is told to, and says how far it came. */
+  /** Requests sources from the page, plays the first source and returns how far it played. */
   async function play(session: string): Promise<{ page: Page; url: string; played: Played }> {
     const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
     await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}`);
@@ -61,7 +61,7 @@ describe('a player', () => {
       },
       `${api.url}/addon/${streamPath(session)}`,
     );
-    // In the page; its DOM is not among the types of the tests.
+    // This code runs in the page. It is a string, because the tests have no DOM types.
     const played = await page.evaluate<Played, string>(
       `(async (url) => {
         const video = document.querySelector('video');
@@ -69,8 +69,8 @@ describe('a player', () => {
         await video.play();
         await new Promise((resolve, reject) => {
           video.onerror = () => reject(new Error(video.error.message));
-          const look = () => video.currentTime > 0.5 ? resolve() : setTimeout(look, 20);
-          look();
+          const check = () => video.currentTime > 0.5 ? resolve() : setTimeout(check, 20);
+          check();
         });
         video.pause();
         return { width: video.videoWidth, height: video.videoHeight, duration: video.duration, at: video.currentTime };
@@ -80,7 +80,7 @@ describe('a player', () => {
     return { page, url, played };
   }
 
-  it('plays what the broker resolves', async () => {
+  it('a browser plays the source that the broker resolves', async () => {
     const { page, url, played } = await play('player-1');
     expect(url).toContain('/broker/media/guided-workout-360p.mp4');
     expect(played).toMatchObject({ width: 640, height: 360 });
@@ -91,7 +91,7 @@ describe('a player', () => {
   it.each([
     ['broker_error', 'http_500'],
     ['dependency_timeout', 'timeout'],
-  ])('plays a clip that says what to do instead: %s', async (cause, fault) => {
+  ])('a browser plays the clip of %s when the broker fails with %s', async (cause, fault) => {
     await world.simulator.fault('broker', 'resolve', fault);
     const { page, url, played } = await play(`player-${cause}`);
     await world.simulator.clearFaults();
@@ -102,7 +102,7 @@ describe('a player', () => {
     await page.close();
   });
 
-  it('can seek in a clip, which needs its parts', async () => {
+  it('a browser seeks in a clip by range requests', async () => {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}`);
     const statuses: number[] = [];

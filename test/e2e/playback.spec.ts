@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import stremio from 'stremio-addon-client';
 import linter from 'stremio-addon-linter';
+import { errorBody } from '../harness/error-body.js';
 import { type AddonBody, EPISODE, get, PlaybackWorld, streamPath } from '../harness/playback.js';
 import { type ProductProcess } from '../harness/process.js';
 
@@ -20,9 +21,9 @@ describe('the add-on', () => {
 
   describe.each([
     ['without a session', ''],
-    ['with one', 'living-room/'],
-  ])('%s', (_, session) => {
-    it('pleases the official linter and client, from the manifest to something to play', async () => {
+    ['with a session', 'living-room/'],
+  ])('%s', (how, session) => {
+    it(`Stremio’s linter and client accept the add-on ${how}, from the manifest to the sources`, async () => {
       const manifest = JSON.parse((await get(api, `${session}manifest.json`)).text) as unknown;
       expect(linter.lintManifest(manifest)).toEqual({ valid: true, errors: [], warnings: [] });
 
@@ -40,7 +41,7 @@ describe('the add-on', () => {
       for (const { url } of streams) expect((await fetch(url)).status).toBe(200);
     });
 
-    it('finds and pages as the client asks', async () => {
+    it(`the catalogue ${how} answers the search and skip of Stremio’s client`, async () => {
       const { addon } = await stremio.detectFromURL(`${api.url}/addon/${session}manifest.json`);
       const found = await addon.get<Required<AddonBody>>('catalog', 'series', CATALOGUE, {
         search: 'eight short HILLS',
@@ -51,7 +52,7 @@ describe('the add-on', () => {
     });
   });
 
-  it('says of a stream all that a player wants to know', async () => {
+  it('a source has its name, file name, size and binge group, and may be cached for 20 s', async () => {
     const { body, headers } = await get(api, streamPath('tv-1'));
     const [best] = body.streams ?? [];
     expect(best).toMatchObject({
@@ -67,13 +68,13 @@ describe('the add-on', () => {
     expect(headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it("takes the broker's own ids as well", async () => {
+  it("the add-on resolves an episode also by the broker's own id", async () => {
     const { body } = await get(api, 'stream/series/base-building-s01e01.json');
     expect(body.streams).toHaveLength(2);
   });
 
   it.each(['catalog', 'meta', 'stream', 'clips'])(
-    'is not confused by a session named %s',
+    'a session named %s is a session and not the resource of that name',
     async (session) => {
       const { addon } = await stremio.detectFromURL(`${api.url}/addon/${session}/manifest.json`);
       expect(
@@ -84,7 +85,7 @@ describe('the add-on', () => {
     },
   );
 
-  it('has what may be cached revalidated', async () => {
+  it('manifest, catalogue and series may be cached for 60 s and answer 304 to their ETag', async () => {
     for (const path of ['manifest.json', `catalog/series/${CATALOGUE}.json`, `meta/series/${SERIES}.json`]) {
       const { status, headers } = await get(api, path);
       expect([status, headers['cache-control']]).toEqual([
@@ -97,7 +98,7 @@ describe('the add-on', () => {
     }
   });
 
-  // Whatever a stranger sends, a player can read the answer and a page of any origin may.
+  // A player can parse each answer, and a page of any origin may read the answer.
   const strange: ReadonlyArray<
     readonly [what: string, path: string, status: number, reason: string | undefined]
   > = [
@@ -108,13 +109,18 @@ describe('the add-on', () => {
     ['an id that cannot be decoded', 'tv-1/stream/series/%zz.json', 200, 'not_found'],
     ['a NUL in an id', 'tv-1/stream/series/a%00b.json', 200, 'not_found'],
     ['an oversized id', `tv-1/stream/series/${'a'.repeat(4_000)}.json`, 200, 'not_found'],
-    ['an id that ends early', 'tv-1/stream/series/.json', 404, undefined],
-    ['what an extra brings along', `tv-1/stream/series/nothing/videoHash=%zz&a.json`, 200, 'not_found'],
+    ['an empty id', 'tv-1/stream/series/.json', 404, undefined],
+    [
+      'extra arguments that cannot be decoded',
+      `tv-1/stream/series/nothing/videoHash=%zz&a.json`,
+      200,
+      'not_found',
+    ],
     ['a session with a space', 'a%20b/stream/series/x.json', 200, 'policy_blocked'],
     ['an oversized session', `${'a'.repeat(4_000)}/stream/series/x.json`, 200, 'policy_blocked'],
     ['a session that cannot be decoded', '%ff/stream/series/x.json', 200, 'policy_blocked'],
     ['a session that is a path', '..%2F..%2Fv1/stream/series/x.json', 200, 'policy_blocked'],
-    ['no session between slashes', '/stream/series/x.json', 200, 'policy_blocked'],
+    ['an empty session', '/stream/series/x.json', 200, 'policy_blocked'],
     ['an unknown catalogue', 'catalog/series/nothing.json', 200, 'not_found'],
     ['a catalogue of a malformed session', `a.b/catalog/series/${CATALOGUE}.json`, 200, 'policy_blocked'],
     ['an unknown series', 'meta/series/nothing.json', 404, 'not_found'],
@@ -123,21 +129,25 @@ describe('the add-on', () => {
     ['an unknown route', 'x', 404, undefined],
     ['a clip of a cause that has none', 'clips/capacity_busy.mp4', 404, undefined],
     ['a clip elsewhere', 'clips/..%2F..%2Fpackage.json.mp4', 404, undefined],
-    ['something like prose', 'stream/%F0%9F%8F%83/%D0%B1%D0%B5%D0%B3.json', 200, 'not_found'],
+    ['a type and an id in other scripts', 'stream/%F0%9F%8F%83/%D0%B1%D0%B5%D0%B3.json', 200, 'not_found'],
   ];
-  it.each(strange)('answers %s so that a player can read it', async (_, path, status, reason) => {
-    const answer = await get(api, path);
-    expect([answer.status, answer.body.reason]).toEqual([status, reason]);
-    expect(answer.headers).toMatchObject({
-      'access-control-allow-origin': '*',
-      'cache-control': 'no-store',
-      'content-type': 'application/json; charset=utf-8',
-    });
-    if (path.includes('stream/') && status === 200) expect(answer.body.streams).toEqual([]);
-    expect((await get(api, streamPath('tv-1'))).status).toBe(200);
-  });
+  it.each(strange)(
+    'the add-on answers %s with JSON that a player can read',
+    async (_, path, status, reason) => {
+      const answer = await get(api, path);
+      expect([answer.status, answer.body.reason]).toEqual([status, reason]);
+      expect(answer.headers).toMatchObject({
+        'access-control-allow-origin': '*',
+        'cache-control': 'no-store',
+        'content-type': 'application/json; charset=utf-8',
+      });
+      if (path.includes('stream/') && status === 200) expect(answer.body.streams).toEqual([]);
+      if (reason === undefined) expect(answer.body).toEqual(errorBody({ code: 'NOT_FOUND' }));
+      expect((await get(api, streamPath('tv-1'))).status).toBe(200);
+    },
+  );
 
-  it('answers dots in a path, a method that is none, and what has no end', async () => {
+  it('/addon answers dots in a path with 404, POST with 405, an oversized path with 431 and an encoded path with 200', async () => {
     const { hostname, port } = new URL(api.url);
     const raw = (lines: string) =>
       new Promise<string>((resolve) => {
@@ -153,7 +163,7 @@ describe('the add-on', () => {
       /^HTTP\/1\.1 404 [^]*access-control-allow-origin: \*/,
     );
     expect(await raw('POST /addon/manifest.json HTTP/1.1')).toMatch(
-      /^HTTP\/1\.1 404 [^]*access-control-allow-origin: \*/,
+      /^HTTP\/1\.1 405 [^]*access-control-allow-origin: \*/,
     );
     expect(await raw(`GET /addon/${'a/'.repeat(9_000)} HTTP/1.1`)).toMatch(/^HTTP\/1\.1 431 /);
     expect(await raw('GET /%61ddon/manifest.json HTTP/1.1')).toMatch(
@@ -162,7 +172,7 @@ describe('the add-on', () => {
   });
 
   it.each(['manifest.json', 'clips/broker_error.mp4', 'tv-1/stream/series/x.json', 'nothing/at/all'])(
-    'lets a page of any origin ask for %s',
+    'a page of any origin may GET and HEAD /addon/%s',
     async (path) => {
       const preflight = await get(api, path, {
         method: 'OPTIONS',
@@ -186,7 +196,7 @@ describe('the add-on', () => {
     },
   );
 
-  it('opens nothing else', async () => {
+  it('/health/live is not open to pages of other origins', async () => {
     const { headers } = await fetch(`${api.url}/health/live`);
     expect(headers.get('access-control-allow-origin')).toBeNull();
     expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
@@ -200,7 +210,7 @@ describe('the add-on', () => {
       return { answer, bytes: Buffer.from(await answer.arrayBuffer()) };
     };
 
-    it('is served whole, and by parts', async () => {
+    it('a clip is sent whole without a Range and in part with a Range', async () => {
       const { answer, bytes } = await bytesOf({});
       expect(bytes.equals(whole)).toBe(true);
       expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -217,7 +227,7 @@ describe('the add-on', () => {
       expect(end.bytes.equals(whole.subarray(-7))).toBe(true);
     });
 
-    it('is not sent in parts that do not fit what the client has, and not again to who has it', async () => {
+    it('a clip answers 200 if If-Range differs, 304 to its ETag, and 416 to a range beyond its end', async () => {
       const { answer } = await bytesOf({ range: 'bytes=0-1', 'if-range': '"another"' });
       expect(answer.status).toBe(200);
       const etag = answer.headers.get('etag') ?? '';
@@ -228,18 +238,18 @@ describe('the add-on', () => {
     });
   });
 
-  describe('whose request it is', () => {
+  describe('clients without a session', () => {
     const from = (one: ProductProcess, addresses: string) =>
       get(one, 'stream/series/base-building-s01e01.json', { 'x-forwarded-for': addresses });
 
-    it('is the peer, whatever a peer that is not trusted says of others', async () => {
+    it('without TRUST_PROXY the gate counts the address of the peer and ignores x-forwarded-for', async () => {
       const single = await world.startApi({ GATE_CAPACITY: '1', REDIS_KEY_PREFIX: 'test:untrusting:' });
       for (const address of ['203.0.113.1', '203.0.113.2', '127.0.0.1', 'nonsense'])
         expect((await from(single, address)).body.streams).toHaveLength(2);
       expect((await get(single, streamPath('another'))).body.reason).toBe('capacity_busy');
     });
 
-    it('is whom a trusted proxy saw: no address that a client makes up takes the place of another', async () => {
+    it('with TRUST_PROXY the gate counts the address that the proxy saw, not an address that a client made up', async () => {
       const single = await world.startApi({
         GATE_CAPACITY: '1',
         REDIS_KEY_PREFIX: 'test:trusting:',
@@ -253,7 +263,7 @@ describe('the add-on', () => {
     });
   });
 
-  it('without a broker has nothing to offer, and says so', async () => {
+  it('without BROKER_URL the add-on has an empty catalogue and answers not_found', async () => {
     const alone = await world.startApi({ BROKER_URL: '', REDIS_KEY_PREFIX: 'test:no-broker:' });
     expect((await get(alone, 'manifest.json')).status).toBe(200);
     expect((await get(alone, `catalog/series/${CATALOGUE}.json`)).body.metas).toEqual([]);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent } from 'node:http';
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import request from 'supertest';
@@ -9,41 +9,47 @@ import { testEnvironment, tokenFor, type TestEnvironment } from '../harness/envi
 import { ProductProcess } from '../harness/process.js';
 import { createTestDatabase } from '../harness/test-database.js';
 
-describe('a process', () => {
+describe('start and stop of a process', () => {
   let environment: TestEnvironment;
-  // Five seconds of patience, which the other tests use.
-  let givenUp: Promise<{ at: string; told: string }>;
+  // This start fails after five seconds, so it runs beside the other tests.
+  let onSilentServers: Promise<{ at: string; stderr: string }>;
   beforeAll(async () => {
     environment = await testEnvironment();
-    givenUp = startOnSilentServers();
+    onSilentServers = startOnSilentServers();
   });
   afterAll(() => environment.release());
 
-  /** Starts it in the hope that it refuses; answers what it says. */
+  /** Starts an api that must refuse to start, and returns its stderr. */
   async function refusal(overrides: Record<string, string | undefined>): Promise<string> {
-    const started = ProductProcess.spawn('api', { ...environment.env, ...overrides });
+    const env = { ...environment.env, START_WAIT_SECONDS: '0', ...overrides };
+    const started = ProductProcess.spawn('api', env);
     expect(await started.exited()).toBe(1);
     expect(started.stderr).not.toMatch(/\n\s+at /);
     return started.stderr.trim();
   }
 
-  async function startOnSilentServers(): Promise<{ at: string; told: string }> {
-    const silent = createServer((socket) => void socket.on('error', () => socket.destroy()));
+  async function startOnSilentServers(): Promise<{ at: string; stderr: string }> {
+    // Unread bytes would hide the end of the connection, and the open socket would keep the process of the tests from ending.
+    const silent = createServer((socket) => void socket.resume().on('error', () => socket.destroy()));
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const at = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const told = await refusal({
+    const stderr = await refusal({
       DATABASE_URL: `postgres://u@${at}/x`,
       REDIS_URL: `redis://${at}`,
       NATS_URL: `nats://${at}`,
     });
     silent.close();
-    return { at, told };
+    return { at, stderr };
   }
 
-  it('lists every problem of its configuration and ends', async () => {
-    const told = await refusal({ DATABASE_URL: undefined, JWT_SECRET: 'short', DATABSE_URL: 'postgres://x' });
-    expect(told).toBe(
+  it('a process lists every problem of its configuration and exits with 1', async () => {
+    const stderr = await refusal({
+      DATABASE_URL: undefined,
+      JWT_SECRET: 'short',
+      DATABSE_URL: 'postgres://x',
+    });
+    expect(stderr).toBe(
       [
         'api cannot start: Configuration has 3 problems:',
         '  DATABASE_URL: is required',
@@ -53,19 +59,19 @@ describe('a process', () => {
     );
   });
 
-  it('names every server that it cannot reach', async () => {
-    const told = await refusal({
+  it('a process names every server that it cannot reach, but no password', async () => {
+    const stderr = await refusal({
       DATABASE_URL: 'postgres://u:secret-pw@127.0.0.1:9/x',
       REDIS_URL: 'redis://127.0.0.1:9',
       NATS_URL: 'nats://127.0.0.1:9',
     });
-    expect(told).toMatch(/Postgres at 127\.0\.0\.1:9 cannot be reached: .*ECONNREFUSED/);
-    expect(told).toMatch(/Redis at 127\.0\.0\.1:9 cannot be reached: .*ECONNREFUSED/);
-    expect(told).toMatch(/NATS at 127\.0\.0\.1:9 cannot be reached: /);
-    expect(told).not.toContain('secret-pw');
+    expect(stderr).toMatch(/Postgres at 127\.0\.0\.1:9 cannot be reached: .*ECONNREFUSED/);
+    expect(stderr).toMatch(/Redis at 127\.0\.0\.1:9 cannot be reached: .*ECONNREFUSED/);
+    expect(stderr).toMatch(/NATS at 127\.0\.0\.1:9 cannot be reached: /);
+    expect(stderr).not.toContain('secret-pw');
   });
 
-  it('says so when the database does not exist', async () => {
+  it('a process names a database that does not exist', async () => {
     const url = new URL(environment.env.DATABASE_URL ?? '');
     url.pathname = '/no_such_database';
     expect(await refusal({ DATABASE_URL: url.toString() })).toContain(
@@ -73,15 +79,15 @@ describe('a process', () => {
     );
   });
 
-  it('refuses a database that is not migrated, and says what to do', async () => {
+  it('a process refuses a database that is not migrated, and names the command', async () => {
     const empty = await createTestDatabase('template0');
     expect(await refusal({ DATABASE_URL: empty.url })).toMatch(
-      /^api cannot start: The database lacks athlete_0+1.*: run `npm run migrate` first$/,
+      /^api cannot start: Postgres at \S+ is not ready: The database lacks athlete_0+1.*: run `npm run migrate` first$/,
     );
     await empty.drop();
   });
 
-  it('refuses a server that is too old, by name and version', async () => {
+  it('a process refuses a NATS that is too old, and names both versions', async () => {
     const old = await oldNats('2.8.4');
     expect(await refusal({ NATS_URL: old.url })).toBe(
       'api cannot start: NATS 2.8.4 is too old: 2.9.4 or newer is needed',
@@ -89,7 +95,7 @@ describe('a process', () => {
     old.server.close();
   });
 
-  it('refuses a Redis that evicts keys', async () => {
+  it('a process refuses a Redis that evicts keys', async () => {
     const redis = await evictingRedis();
     expect(await refusal({ REDIS_URL: redis.url })).toBe(
       'api cannot start: Redis evicts keys (maxmemory-policy allkeys-lru): set it to noeviction',
@@ -97,13 +103,13 @@ describe('a process', () => {
     redis.server.close();
   });
 
-  it('gives up on servers that take connections and say nothing', async () => {
-    const { at, told } = await givenUp;
+  it('a process exits with 1 and names the servers that accept connections but never answer', async () => {
+    const { at, stderr } = await onSilentServers;
     for (const name of ['Postgres', 'Redis', 'NATS'])
-      expect(told).toContain(`${name} at ${at} cannot be reached`);
+      expect(stderr).toContain(`${name} at ${at} cannot be reached`);
   });
 
-  it('says which port is taken', async () => {
+  it('a process names the port that is already in use', async () => {
     const server = createServer().listen(0, '0.0.0.0');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -111,34 +117,80 @@ describe('a process', () => {
     server.close();
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends on %s with what it was doing done', async (signal) => {
-    const api = await ProductProcess.start('api', environment.env);
-    const agent = new Agent({ keepAlive: true });
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'a process answers its open request before it exits with 0 on %s',
+    async (signal) => {
+      const api = await ProductProcess.start('api', environment.env);
+      const agent = new Agent({ keepAlive: true });
+      const client = new pg.Client({ connectionString: environment.env.DATABASE_URL });
+      await client.connect();
+      // An athlete's first request inserts a row. So it waits while the table is locked.
+      await client.query('begin; lock table athlete');
+      const waiting = request(api.url)
+        .get('/v1/me')
+        .agent(agent)
+        .set('authorization', `Bearer ${await tokenFor(`waits-through-${signal}`)}`)
+        .then((answer) => answer);
+      await eventually('the insert waits', async () => (await waiters(client)) === 1);
+      api.signal(signal);
+      await api.line((line) => line.msg === 'stopping');
+      await client.query('commit');
+      await client.end();
+      expect((await waiting).status).toBe(200);
+      expect(await api.exited()).toBe(0);
+      agent.destroy();
+    },
+  );
+
+  it('a process continues after an unhandled promise rejection, and counts it', async () => {
+    const api = await ProductProcess.start('api', { ...environment.env, NODE_OPTIONS: THROWS_ON_SIGNAL });
+    api.signal('SIGUSR2');
+    await api.line((line) => line.msg === 'unhandled promise rejection');
+    const { text } = await request(api.url).get('/metrics').expect(200);
+    expect(text).toContain('unexpected_errors_total{kind="unhandled_rejection"} 1');
+    expect(await api.stop()).toBe(0);
+  });
+
+  it('a process with an uncaught exception finishes open requests, answers 503 to readiness, and then exits with 1', async () => {
+    const env = { ...environment.env, NODE_OPTIONS: THROWS_ON_SIGNAL, SHUTDOWN_DELAY_SECONDS: '60' };
+    const api = await ProductProcess.start('api', env);
     const client = new pg.Client({ connectionString: environment.env.DATABASE_URL });
     await client.connect();
-    // The first call of an athlete makes its row, and waits for it as long as the table is locked.
     await client.query('begin; lock table athlete');
     const waiting = request(api.url)
       .get('/v1/me')
-      .agent(agent)
-      .set('authorization', `Bearer ${await tokenFor(`waits-through-${signal}`)}`)
+      .set('authorization', `Bearer ${await tokenFor('waits-through-an-exception')}`)
       .then((answer) => answer);
-    await eventually('the insert waits', async () => {
-      const waiters = await client.query(
-        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-      );
-      return waiters.rowCount === 1;
-    });
-    api.signal(signal);
-    await api.line((line) => line.msg === 'stopping');
+    await eventually('the insert waits', async () => (await waiters(client)) === 1);
+    api.signal('SIGWINCH');
+    await api.line((line) => String(line.msg).startsWith('uncaught exception'));
+    const ready = await request(api.url).get('/health/ready');
+    expect([ready.status, ready.headers.connection]).toEqual([503, 'close']);
     await client.query('commit');
     await client.end();
     expect((await waiting).status).toBe(200);
-    expect(await api.exited()).toBe(0);
-    agent.destroy();
+    expect(await api.exited()).toBe(1);
   });
 
-  it('may hold both roles, each at its own port', async () => {
+  it('a process with an uncaught exception exits within 25 s although a client has not finished its request', async () => {
+    const env = { ...environment.env, NODE_OPTIONS: THROWS_ON_SIGNAL, SHUTDOWN_DELAY_SECONDS: '60' };
+    const api = await ProductProcess.start('api', env);
+    const { hostname, port } = new URL(api.url);
+    const slow = connect(Number(port), hostname);
+    slow.on('error', () => slow.destroy());
+    slow.write('POST /webhooks/oura HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n');
+    slow.write('Content-Length: 9\r\n\r\n{');
+    await eventually('the client is connected', () => slow.bytesWritten > 0);
+    const startedAt = performance.now();
+    api.signal('SIGWINCH');
+    expect(await api.exited()).toBe(1);
+    // The process cuts open connections and exits within 10 s. If it waited for the client, the exit would take 30 s. The test allows
+    // 25 s, because the machine may be busy.
+    expect(performance.now() - startedAt).toBeLessThan(25_000);
+    slow.destroy();
+  });
+
+  it('one process runs api and worker, each at its own port', async () => {
     const all = await ProductProcess.start('all', environment.env);
     expect(all.urls).toHaveLength(2);
     for (const url of all.urls) {
@@ -153,7 +205,16 @@ describe('a process', () => {
   });
 });
 
-/** Speaks just enough of the protocol to tell its version, as an old server would. */
+const THROWS_ON_SIGNAL = `--import ${new URL('../harness/throws-on-signal.mjs', import.meta.url).pathname}`;
+
+async function waiters(client: pg.Client): Promise<number | null> {
+  const { rowCount } = await client.query(
+    "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+  );
+  return rowCount;
+}
+
+/** A server that speaks enough of NATS's protocol to report that version. */
 async function oldNats(version: string): Promise<{ server: Server; url: string }> {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
@@ -168,14 +229,14 @@ async function oldNats(version: string): Promise<{ server: Server; url: string }
   return { server, url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Answers INFO as a Redis that was set up as a cache does. */
+/** A server that answers INFO like a Redis that is configured as a cache. */
 async function evictingRedis(): Promise<{ server: Server; url: string }> {
   const info =
     'redis_version:7.0.15\r\nloading:0\r\nmaxmemory:1073741824\r\nmaxmemory_policy:allkeys-lru\r\n';
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.on('data', (bytes) => {
-      // One answer per command; ioredis sends several at once.
+      // The server sends one answer per command, because ioredis sends several commands at once.
       for (const command of bytes.toString().match(/\r\n(info|client)\r\n/gi) ?? [])
         socket.write(/info/i.test(command) ? `$${info.length}\r\n${info}\r\n` : '+OK\r\n');
     });

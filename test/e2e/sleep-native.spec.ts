@@ -1,9 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { verificationTokenOf } from '#oura';
+import { verificationTokenOf } from '#vendors';
 import { eventually } from '../harness/eventually.js';
-import { NatsServer } from '../harness/nats-server.js';
 import { CLIENT } from '../harness/simulator.js';
 import { World } from '../harness/world.js';
 
@@ -15,17 +14,14 @@ interface NightBody {
 
 const DATE = new Date(Date.now() - 8 * 86_400_000).toISOString().slice(0, 10);
 
-describe('sleep from Oura and WHOOP themselves', () => {
-  let server: NatsServer;
+describe('sleep that Oura and WHOOP send', () => {
   let world: World;
   beforeAll(async () => {
-    server = await NatsServer.start();
-    world = await World.start({ timeScale: 1, env: { NATS_URL: server.url } });
+    world = await World.start({ timeScale: 1 });
     await world.control('POST', 'webhooks', { vendor: 'whoop', url: `${world.api.url}/webhooks/whoop` });
   });
   afterAll(async () => {
     await world.stop();
-    await server.stop();
   });
 
   const connected = async (provider: string) => {
@@ -38,7 +34,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
     await world.connect(athlete, id, provider);
     return { athlete, vendorId: id };
   };
-  // Of the database, which may be asked as often as one likes.
+  // The test reads the night from the database, because the api limits requests.
   const nightOf = async (athlete: string, date = DATE) => {
     const [night] = await world.rows<NightBody>(
       'select duration_minutes, quality_score, vendor from sleep_data where user_id = $1 and date = $2',
@@ -46,14 +42,14 @@ describe('sleep from Oura and WHOOP themselves', () => {
     );
     return night;
   };
-  const becomes = (athlete: string, what: Partial<NightBody> | undefined, date = DATE) =>
+  const becomes = (athlete: string, expected: Partial<NightBody> | undefined, date = DATE) =>
     eventually(
-      JSON.stringify(what ?? 'no night'),
+      JSON.stringify(expected ?? 'no night'),
       async () => {
         const night = await nightOf(athlete, date);
-        if (!what) return night === undefined;
+        if (!expected) return night === undefined;
         return (
-          night && Object.entries(what).every(([name, value]) => night[name as keyof NightBody] === value)
+          night && Object.entries(expected).every(([name, value]) => night[name as keyof NightBody] === value)
         );
       },
       90_000,
@@ -69,7 +65,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
     world.control<{ id: string }>('POST', 'sleep', { athlete_id, date: DATE, ...more });
 
   it.each(['oura', 'whoop'])(
-    'brings a night of %s, its new score, and its end',
+    'a night of %s is stored, gets its new score, and is removed when the vendor deletes it',
     async (provider) => {
       if (provider === 'oura') await subscribed();
       const { athlete, vendorId } = await connected(provider);
@@ -92,10 +88,10 @@ describe('sleep from Oura and WHOOP themselves', () => {
     180_000,
   );
 
-  it('waits for the score of a night of WHOOP', async () => {
+  it('a night of WHOOP is listed once it has a score', async () => {
     const { athlete, vendorId } = await connected('whoop');
     const { id } = await slept(vendorId, { duration_minutes: 431, state: 'PENDING_SCORE' });
-    await eventually('it has been fetched', async () => {
+    await eventually('the pending sleep is fetched', async () => {
       const rows = await world.rows(
         "select 1 from sleep_session where state = 'pending' and record_id = $1",
         [id],
@@ -107,7 +103,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
     await becomes(athlete, { quality_score: 77 });
   });
 
-  it('forgets what a vendor brought when its connection is cut', async () => {
+  it('disconnecting a vendor deletes its nights', async () => {
     const { athlete, vendorId } = await connected('whoop');
     await slept(vendorId, { duration_minutes: 431, score: 80 });
     await becomes(athlete, { duration_minutes: 431 });
@@ -115,7 +111,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
     await becomes(athlete, undefined);
   });
 
-  it('charges each call to the budget of its vendor', async () => {
+  it('each fetch of a sleep from WHOOP is in the ledger of calls to WHOOP', async () => {
     const { athlete, vendorId } = await connected('whoop');
     await slept(vendorId, { duration_minutes: 431, score: 80 });
     await becomes(athlete, { duration_minutes: 431 });
@@ -127,21 +123,20 @@ describe('sleep from Oura and WHOOP themselves', () => {
     expect(rows.every(({ endpoint, status }) => endpoint === 'sleep' && status === 200)).toBe(true);
   });
 
-  it('answers Oura, in JSON, whether a subscription is wanted', async () => {
-    const ask = (token: string) =>
+  it('GET /webhooks/oura returns the challenge in JSON, or 401 to a wrong verification token', async () => {
+    const challenge = (token: string) =>
       request(world.api.url).get('/webhooks/oura').query({ verification_token: token, challenge: 'c-1' });
-    const { body } = await ask(verificationTokenOf(CLIENT.secret)).expect(200).expect('content-type', /json/);
+    const { body } = await challenge(verificationTokenOf(CLIENT.secret))
+      .expect(200)
+      .expect('content-type', /json/);
     expect(body).toEqual({ challenge: 'c-1' });
-    await ask('guessed').expect(401);
+    await challenge('guessed').expect(401);
   });
 
-  describe('a delivery that is not what it says', () => {
-    const body = JSON.stringify({
-      user_id: 1,
-      id: randomUUID(),
-      type: 'sleep.updated',
-      trace_id: randomUUID(),
-    });
+  describe('webhooks of WHOOP and Oura', () => {
+    const bodyOf = (user_id: number | string) =>
+      JSON.stringify({ user_id, id: randomUUID(), type: 'sleep.updated', trace_id: randomUUID() });
+    const body = bodyOf(1);
     const deliver = (timestamp: string, signature: string, text = body) =>
       request(world.api.url)
         .post('/webhooks/whoop')
@@ -154,7 +149,7 @@ describe('sleep from Oura and WHOOP themselves', () => {
     const sign = (timestamp: string, text = body) =>
       createHmac('sha256', CLIENT.secret).update(timestamp).update(text).digest('base64');
 
-    it('is refused: a wrong signature, an old one, none, another body', async () => {
+    it('webhooks of WHOOP and Oura answer 401 to a wrong, old or missing signature and to a changed body', async () => {
       const now = String(Date.now());
       const old = String(Date.now() - 301_000);
       await deliver(now, sign(now)).expect(200);
@@ -166,10 +161,11 @@ describe('sleep from Oura and WHOOP themselves', () => {
       await request(world.api.url).get('/webhooks/oura?verification_token=guessed&challenge=x').expect(401);
     });
 
-    it('is kept once, however often it is sent, and named where it is no event', async () => {
+    it('an event of WHOOP is counted as received, duplicate or ignored, and a malformed event is answered 400', async () => {
       const now = String(Date.now());
-      await deliver(now, sign(now)).expect(200);
-      await deliver(now, sign(now)).expect(200);
+      const owned = bodyOf(Number((await connected('whoop')).vendorId));
+      await deliver(now, sign(now, owned), owned).expect(200);
+      await deliver(now, sign(now, owned), owned).expect(200);
       const other = body.replace('sleep.', 'workout.');
       await deliver(now, sign(now, other), other).expect(200);
       const { text } = await request(world.api.url).get('/metrics').expect(200);

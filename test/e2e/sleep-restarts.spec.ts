@@ -12,7 +12,10 @@ import { connectNats } from '../../libs/platform/src/nats/connect.js';
 
 const KEY = 'an-ingest-key-for-tests';
 const STORED = 'athlete-ally.sleep.normalized-stored';
-const OUTAGE_MS = 1_000;
+// A managed Postgres that fails over is away for 30 to 120 s. Run this test with OUTAGE_SECONDS=45 before a release.
+const OUTAGE_MS = Number(process.env.OUTAGE_SECONDS ?? 2) * 1_000;
+const NATS_OUTAGE_MS = 1_000;
+const DEADLINE_MS = 2 * OUTAGE_MS + 60_000;
 
 interface Answer {
   readonly status: number;
@@ -49,29 +52,36 @@ describe('sleep while a server is restarted', () => {
     await environment.release();
   });
 
-  it('Postgres, for a second: all is accepted, stored and told once, and nothing is a dead letter', async () => {
-    const flow = new Flow(api.url, 'postgres');
-    await flow.has(50);
-    await postgres.kill();
-    const downAt = flow.answers.length;
-    await pause(OUTAGE_MS);
-    await flow.has(downAt + 50);
-    await postgres.start();
-    await flow.has(flow.answers.length + 50);
-    const answers = await flow.end();
-    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
-    await expectEachOnce(answers);
-  }, 90_000);
+  it(
+    `nights sent while Postgres restarts for ${OUTAGE_MS / 1_000} s are accepted, held at their first delivery, and stored and published once`,
+    async () => {
+      const flow = new Flow(api.url, 'postgres');
+      await flow.has(50);
+      await postgres.kill();
+      const downAt = flow.answers.length;
+      await pause(OUTAGE_MS);
+      await flow.has(downAt + 50);
+      const held = await manager.consumers.info('AA_CORE_HOT', 'normalize-sleep-durable');
+      expect(held.num_ack_pending).toBeGreaterThan(0);
+      expect(held.num_redelivered).toBe(0);
+      await postgres.start();
+      await flow.has(flow.answers.length + 50);
+      const answers = await flow.end();
+      expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+      await expectEachOnce(answers);
+    },
+    2 * DEADLINE_MS,
+  );
 
-  it('NATS, killed: what was accepted is stored and told once, the rest was refused in time', async () => {
+  it('nights sent while NATS restarts are either accepted, stored and published once, or answered 500 within 2 s', async () => {
     const flow = new Flow(api.url, 'nats');
     await flow.has(50);
     await nats.kill();
     await eventually('a refusal', () => flow.answers.some(({ status }) => status === 500));
-    await pause(OUTAGE_MS);
+    await pause(NATS_OUTAGE_MS);
     await nats.start();
     const backAt = flow.answers.length;
-    await eventually('it is accepted again', () =>
+    await eventually('a night is accepted again', () =>
       flow.answers.slice(backAt).some(({ status }) => status === 200),
     );
     const answers = await flow.end();
@@ -84,28 +94,32 @@ describe('sleep while a server is restarted', () => {
     await expectEachOnce(answers);
   }, 90_000);
 
-  it('NATS, empty: the streams are made anew without anybody asking, and the worker goes on', async () => {
-    await nats.lose();
+  it('the streams are created again and the worker stores new nights after NATS starts without its data', async () => {
+    await nats.loseData();
     await nats.start();
     const flow = new Flow(api.url, 'empty');
-    await eventually('it is accepted again', () => flow.answers.some(({ status }) => status === 200), 30_000);
+    await eventually(
+      'a night is accepted again',
+      () => flow.answers.some(({ status }) => status === 200),
+      30_000,
+    );
     await flow.has(flow.answers.length + 50);
     await expectEachOnce(await flow.end());
   }, 90_000);
 
-  /** Event by event. */
+  /** Expects that each accepted event is stored, that each event is published once, and that there is no dead letter. */
   async function expectEachOnce(answers: readonly Answer[]): Promise<void> {
     const accepted = answers.flatMap(({ eventId }) => eventId ?? []);
     await eventually(
-      'all of them told',
+      'all nights are published',
       async () => {
-        const told = new Set(await toldEvents());
-        return accepted.every((eventId) => told.has(eventId));
+        const published = new Set(await publishedEvents());
+        return accepted.every((eventId) => published.has(eventId));
       },
-      60_000,
+      DEADLINE_MS,
     );
-    const told = await toldEvents();
-    expect(new Set(told).size).toBe(told.length);
+    const published = await publishedEvents();
+    expect(new Set(published).size).toBe(published.length);
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
     const { rows } = await client.query<{ event_id: string }>('select event_id from sleep_data');
@@ -115,7 +129,7 @@ describe('sleep while a server is restarted', () => {
     expect((await manager.streams.info('AA_DLQ')).state.messages).toBe(0);
   }
 
-  async function toldEvents(): Promise<string[]> {
+  async function publishedEvents(): Promise<string[]> {
     const ids: string[] = [];
     for (let seq = 1; ;) {
       const next = { seq, next_by_subj: STORED };
@@ -127,7 +141,7 @@ describe('sleep while a server is restarted', () => {
   }
 });
 
-/** Requests one after the other, a night each, until it is ended. */
+/** Posts nights one after the other until `end` is called. */
 class Flow {
   readonly answers: Answer[] = [];
   private isEnding = false;

@@ -88,7 +88,7 @@ describe('sleep, from a request to a night', () => {
     );
   const rows = async (text: string) => (await pool.query<Record<string, unknown>>(text)).rows;
 
-  it('shows whoever it belongs to the nights of a span, newest first, and nobody else', async () => {
+  it('GET /v1/sleep lists only the athlete’s own nights in a span of dates, newest first', async () => {
     await startWorker();
     const dates = ['2025-09-30', '2025-10-01', '2025-10-02'];
     for (const date of dates)
@@ -118,7 +118,7 @@ describe('sleep, from a request to a night', () => {
     expect((await request(api.url).get('/v1/sleep')).status).toBe(401);
   });
 
-  it('hands out what is held of a sleeper and forgets it, also what was still on its way', async () => {
+  it('the deletion of an account removes its nights, including a night still in the stream, and publishes the removal of the stored night', async () => {
     const worker = await startWorker();
     const night = { userId: 'leaver', date: '2025-10-01', durationMinutes: 400 };
     await ingest(night);
@@ -126,7 +126,7 @@ describe('sleep, from a request to a night', () => {
     expect(await nights('leaver')).toHaveLength(1);
     const archive = await as('leaver', 'get', '/v1/account/export');
     expect(archive.status).toBe(200);
-    // One more is in the stream while nobody works on it.
+    // A second night is in the stream while no worker runs.
     await worker.stop();
     workers.splice(0);
     await ingest({ ...night, date: '2025-10-02' });
@@ -139,7 +139,7 @@ describe('sleep, from a request to a night', () => {
     });
     expect(receipt.deleted).toMatchObject({ sleep_oura: 0, sleep_whoop: 0 });
     await settled();
-    // Depending on who was first, it was refused or deleted.
+    // If the deletion comes before the worker, the second night is refused. Otherwise it is stored and then deleted.
     await eventually(
       'nothing is left',
       async () =>
@@ -151,7 +151,7 @@ describe('sleep, from a request to a night', () => {
     );
     const removed = { record: { userId: 'leaver', date: '2025-10-01' } };
     await eventually(
-      'the world has heard of it',
+      'the removal is published',
       async () =>
         (await events(REMOVED)).some((event) => JSON.stringify(event.json()) === JSON.stringify(removed)),
       20_000,
@@ -165,7 +165,7 @@ describe('sleep, from a request to a night', () => {
     const malformed = (n: number) =>
       jetstream(connection).publish(RAW, JSON.stringify({ eventId: `dead-${n}`, payload: {} }));
 
-    it('are listed, shown, replayed and discarded by operators alone, who are noted', async () => {
+    it('dead letters are listed, shown, replayed and discarded by operators only, and each action is recorded', async () => {
       await startWorker();
       for (const n of [1, 2, 3]) await malformed(n);
       await eventually('three of them', async () => (await dead()).length === 3);
@@ -177,6 +177,10 @@ describe('sleep, from a request to a night', () => {
         attempts: 1,
         error: expect.stringContaining('payload.userId: Required'),
         at: expect.any(String),
+        headers: expect.objectContaining({
+          'dlq-subject': ['athlete-ally.sleep.raw-received'],
+          'dlq-attempts': ['1'],
+        }),
         payload: { eventId: 'dead-1', payload: {} },
       });
       expect((await as('operator', 'get', `/admin/dlq/${one?.seq}`, admin)).body).toEqual(one);
@@ -187,8 +191,8 @@ describe('sleep, from a request to a night', () => {
 
       expect((await as('operator', 'delete', `/admin/dlq/${one?.seq}`, admin)).status).toBe(200);
       expect((await as('operator', 'post', `/admin/dlq/${two?.seq}/replay`, admin)).status).toBe(200);
-      // Nothing has been mended, so the one that was replayed dies again, as a new message.
-      await eventually('it is back', async () => {
+      // The cause is not fixed, so the replayed message becomes a dead letter again, with a new sequence.
+      await eventually('the replayed dead letter is back', async () => {
         const now = await dead();
         return now.length === 2 && now.every(({ seq }) => seq !== two?.seq);
       });
@@ -196,18 +200,45 @@ describe('sleep, from a request to a night', () => {
         { actor: 'operator', action: 'dlq.discard', target: String(one?.seq) },
         { actor: 'operator', action: 'dlq.replay', target: String(two?.seq) },
       ]);
+      const order = async (action: string, body: object | undefined, as = admin) =>
+        request(api.url)
+          .post(`/admin/dlq/${action}`)
+          .set('authorization', `Bearer ${await tokenFor('operator', as)}`)
+          .send(body);
       const { text } = await request(workers[0]?.url ?? '').get('/metrics');
       expect(text).toContain('dlq_messages{reason="schema-invalid"} 2');
       expect(text).toMatch(
         /normalize_sleep_messages_total\{result="schema_invalid",subject="athlete-ally.sleep.raw-received",stream="AA_CORE_HOT",durable="normalize-sleep-durable"\} 4/,
       );
+
+      expect((await order('discard', {}, { role: 'athlete' })).status).toBe(403);
+      for (const body of [{ reasn: 'x' }, { seqs: [] }, { seqs: [0] }, { reason: 1 }])
+        expect((await order('discard', body)).status).toBe(400);
+      expect(await dead()).toHaveLength(2);
+      expect(await order('discard', { reason: 'max-deliver' })).toMatchObject({
+        status: 202,
+        body: { matched: 0 },
+      });
+      expect((await order('replay', { reason: 'schema-invalid' })).body).toEqual({ matched: 2 });
+      // The replayed messages become dead letters again. This replay does not match their new sequences.
+      await eventually('both are new', async () => {
+        const now = await dead();
+        return now.length === 2 && now.every(({ seq }) => seq > Number(two?.seq) + 2);
+      });
+      expect((await order('discard', undefined)).body).toEqual({ matched: 2 });
+      await eventually('none is left', async () => (await dead()).length === 0);
+      expect((await as('operator', 'get', '/admin/dlq', admin)).body).toEqual({
+        items: [],
+        next_cursor: null,
+        counts: {},
+      });
     });
   });
 
   describe('a worker that is killed', () => {
     const night = { date: '2025-10-02', durationMinutes: 420 };
 
-    it('after the upsert and before it told: another one tells', async () => {
+    it('a night whose worker is killed between the upsert and the publication is published by another worker', async () => {
       const proxy = await Proxy.before(server.url);
       const worker = await startWorker({ NATS_URL: proxy.url });
       const client = await pool.connect();
@@ -219,12 +250,12 @@ describe('sleep, from a request to a night', () => {
           (await rows("select 1 from pg_locks where relation = 'sleep_session'::regclass and not granted"))
             .length > 0,
       );
-      // From here on it can store, and nobody hears of it.
+      // From here on the worker can store nights, but cannot publish them.
       proxy.cut();
       await client.query('commit');
       client.release();
       await eventually(
-        'it is stored',
+        'the night is stored',
         async () => (await rows("select 1 from sleep_data where user_id = 'half-way'")).length === 1,
       );
       await kill(worker);
@@ -238,13 +269,13 @@ describe('sleep, from a request to a night', () => {
       await proxy.close();
     });
 
-    it('after it told and before the ack: it is told once', async () => {
+    it('a night whose worker is killed between the publication and the ack is published once', async () => {
       const proxy = await Proxy.before(server.url);
       const worker = await startWorker({ NATS_URL: proxy.url });
       proxy.swallow('$JS.ACK.AA_CORE_HOT');
-      const eventId = await ingest({ ...night, userId: 'told' });
-      await eventually('it is told', async () => (await events(STORED)).length === 1);
-      await eventually('an ack that nobody gets', () => proxy.swallowed > 0);
+      const eventId = await ingest({ ...night, userId: 'published' });
+      await eventually('the night is published', async () => (await events(STORED)).length === 1);
+      await eventually('an ack is swallowed', () => proxy.swallowed > 0);
       await kill(worker);
 
       await startWorker();
@@ -252,7 +283,7 @@ describe('sleep, from a request to a night', () => {
       expect((await events(STORED)).map((event) => event.header.get('Nats-Msg-Id'))).toEqual([
         `${STORED}:${eventId}`,
       ]);
-      expect(await rows("select event_id from sleep_data where user_id = 'told'")).toEqual([
+      expect(await rows("select event_id from sleep_data where user_id = 'published'")).toEqual([
         { event_id: eventId },
       ]);
       await proxy.close();

@@ -6,7 +6,8 @@ import { required } from '../harness/servers.js';
 import { type ImportBody, World } from '../harness/world.js';
 
 const MANY = 160;
-// So few a window that whoever has many is busy for long, however fast the machine is; of them for the backfill:
+// The test lowers Strava's read limit to FEW, so the backfill of MANY activities takes long on any machine. SHARE_OF_FEW is the part of
+// this limit that the backfill may use.
 const FEW = 15;
 const SHARE_OF_FEW = 13;
 
@@ -24,7 +25,7 @@ interface Observed {
 describe('the backfill of several athletes by two workers', () => {
   let world: World;
   let redis: Proxy;
-  const patient = randomUUID();
+  const busyAthlete = randomUUID();
 
   beforeAll(async () => {
     redis = await Proxy.before(required('REDIS_URL'));
@@ -70,7 +71,7 @@ describe('the backfill of several athletes by two workers', () => {
   const streamCalls = async () => (await world.stravaStats()).by_endpoint.streams ?? 0;
   const limit = (read_15min: number) => world.control('POST', 'limits', { vendor: 'strava', read_15min });
 
-  /** The most calls that any window saw, by the ledger, where that is about streams for the backfill. */
+  /** The number of backfill calls in the window with the most of them, by the ledger. */
   async function fullestWindow(): Promise<number> {
     const [fullest] = await world.rows<{ calls: number }>(
       `select count(*)::int as calls
@@ -83,65 +84,65 @@ describe('the backfill of several athletes by two workers', () => {
     return fullest?.calls ?? 0;
   }
 
-  it('stands still while it is paused, without a forecast, and goes on when it is resumed', async () => {
+  it('a paused backfill makes no call and has no ETA, and continues after an operator resumes it', async () => {
     expect(await world.admin('POST', 'backfills/pause')).toEqual({ status: 202, body: { status: 'paused' } });
-    await connect(patient, MANY);
-    await imported(patient);
-    expect(await countsOf(patient)).toEqual({ pending: MANY, success: 0, others: 0 });
+    await connect(busyAthlete, MANY);
+    await imported(busyAthlete);
+    expect(await countsOf(busyAthlete)).toEqual({ pending: MANY, success: 0, others: 0 });
     expect(await streamCalls()).toBe(0);
-    const etaOfPatient = async () =>
-      (await observed()).backfill.find(({ athlete_id }) => athlete_id === patient)?.eta;
-    expect(await etaOfPatient()).toBeNull();
-    const queued = await world.admin('POST', `athletes/${patient}/backfill`);
-    expect(queued).toEqual({ status: 202, body: { athlete_id: patient, status: 'queued' } });
-    // In the middle of a window, the vendor would have counted more than it allows.
+    const etaOfBusyAthlete = async () =>
+      (await observed()).backfill.find(({ athlete_id }) => athlete_id === busyAthlete)?.eta;
+    expect(await etaOfBusyAthlete()).toBeNull();
+    const queued = await world.admin('POST', `athletes/${busyAthlete}/backfill`);
+    expect(queued).toEqual({ status: 202, body: { athlete_id: busyAthlete, status: 'queued' } });
+    // The limit falls at the start of a window. Later in a window, the calls already counted could exceed the lower limit.
     await eventually('a new window', async () => (await observed()).window.used === 0);
     await limit(FEW);
     expect(await world.admin('POST', 'backfills/resume')).toEqual({
       status: 202,
       body: { status: 'running' },
     });
-    await untilStored(patient, 1);
-    // Two windows of a second at least.
-    expect(Date.parse((await etaOfPatient()) ?? '')).toBeGreaterThan(Date.now());
+    await untilStored(busyAthlete, 1);
+    // The remaining streams take at least two windows of a second. The answer may still be cached from the pause, so the test polls.
+    await eventually('an ETA', async () => Date.parse((await etaOfBusyAthlete()) ?? '') > Date.now());
   });
 
-  it('lets who has few be done long before who has many', async () => {
-    const hasty = randomUUID();
-    await connect(hasty, 5);
-    await untilStored(hasty, 5);
-    expect((await countsOf(patient)).pending).toBeGreaterThan(MANY / 4);
+  it('the backfill of an athlete with 5 activities ends long before the backfill of an athlete with 160', async () => {
+    const quickAthlete = randomUUID();
+    await connect(quickAthlete, 5);
+    await untilStored(quickAthlete, 5);
+    expect((await countsOf(busyAthlete)).pending).toBeGreaterThan(MANY / 4);
     expect(await fullestWindow()).toBeLessThanOrEqual(SHARE_OF_FEW);
   });
 
-  it('goes on when Redis forgets everything', async () => {
-    const { success } = await countsOf(patient);
-    await world.forgetRedis();
-    await untilStored(patient, success + 15);
+  it('the backfill continues after a flush of Redis', async () => {
+    const { success } = await countsOf(busyAthlete);
+    await world.flushRedis();
+    await untilStored(busyAthlete, success + 15);
   });
 
-  it('stops without Redis, leaves the rows as they are, and goes on when it is back', async () => {
+  it('the backfill stops while Redis is away, leaves every row pending or stored, and completes once Redis is back', async () => {
     redis.cut();
-    await eventually('both have noticed', async () => {
+    await eventually('both workers are not ready', async () => {
       const answers = await Promise.all(world.workers.map(({ url }) => fetch(`${url}/health/ready`)));
       return answers.every(({ status }) => status === 503);
     });
-    await eventually('nothing is under way', async () => (await countsOf(patient)).others === 0);
-    const { pending, success, others } = await countsOf(patient);
+    await eventually('nothing is under way', async () => (await countsOf(busyAthlete)).others === 0);
+    const { pending, success, others } = await countsOf(busyAthlete);
     expect([pending + success, others]).toEqual([MANY, 0]);
     expect(pending).toBeGreaterThan(0);
     redis.heal();
     await limit(100);
-    await untilStored(patient, MANY);
-    expect((await countsOf(patient)).others).toBe(0);
+    await untilStored(busyAthlete, MANY);
+    expect((await countsOf(busyAthlete)).others).toBe(0);
   });
 
-  it('takes no more than its share of a window, and asks for nothing twice', async () => {
+  it('the backfill stays within its share of each window and fetches no stream twice', async () => {
     expect(await streamCalls()).toBe(MANY + 5);
     expect(await world.stravaStats()).toMatchObject({ over_limit: 0, duplicate_requests: 0 });
     expect(await fullestWindow()).toBeLessThanOrEqual(81);
-    // What others have had of a window is no longer the backfill's. Calls are recorded in an order that is the budget's but
-    // for those which are under way at the same time.
+    // Calls of other classes also use up the part of a window that is open to the backfill. The ledger has the calls in the order of
+    // their permits. Only calls under way at the same time may be swapped.
     const underWay = 4;
     const late = `
       select nth
@@ -153,7 +154,7 @@ describe('the backfill of several athletes by two workers', () => {
     expect(await world.rows(late, [81 + underWay])).toEqual([]);
   });
 
-  it('ends with a connection: nothing is kept, stored or asked for after that', async () => {
+  it('the backfill of an athlete ends with the connection, leaves no row and makes no further call', async () => {
     const leaving = randomUUID();
     await connect(leaving, 60);
     await untilStored(leaving, 5);
@@ -181,8 +182,8 @@ describe('the backfill of several athletes by two workers', () => {
   });
 });
 
-describe('the backfill of one who uploads meanwhile', () => {
-  // A window lasts five seconds: time enough for an upload in what is left of it.
+describe('the backfill of an athlete who uploads meanwhile', () => {
+  // A window lasts five seconds. So an upload fits into a window after the backfill's share is used up.
   const TIME_SCALE = 180;
   const SHARE = 41;
   let world: World;
@@ -192,7 +193,7 @@ describe('the backfill of one who uploads meanwhile', () => {
   });
   afterAll(() => world.stop());
 
-  it('leaves room for a new upload, whose streams come while its own share is used up', async () => {
+  it('a new upload gets its streams while the backfill’s share of the window is used up', async () => {
     const athlete = randomUUID();
     const vendorId = await world.vendorAthlete(400, { manual_share: 0 });
     await world.connect(athlete, vendorId);
@@ -206,7 +207,7 @@ describe('the backfill of one who uploads meanwhile', () => {
       if ((await world.rows(latest, [SHARE])).length === 0) return false;
       const name = `Upload ${(uploads += 1)}`;
       await world.control('POST', 'activities', { athlete_id: vendorId, name });
-      await eventually('its streams are there', async () => {
+      await eventually('the streams of the upload are stored', async () => {
         const stored = `select 1 from activity where athlete_id = $1 and name = $2 and stream_fetch_status = 'success'`;
         return (await world.rows(stored, [athlete, name])).length > 0;
       });

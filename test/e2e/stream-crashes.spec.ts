@@ -19,7 +19,7 @@ interface State {
   readonly retries: number;
 }
 
-// What a worker is to be stopped at, as a database may stop it: by a lock that another has.
+// Halts a worker at a chosen statement: a trigger waits for an advisory lock that the test holds.
 const HALTS = `
   create function halt() returns trigger language plpgsql as $$
   begin
@@ -79,7 +79,7 @@ describe('a worker that is killed while it fetches streams', () => {
     (await world.rows(`select 1 from activity where stream_fetch_status = $1`, [status])).length;
 
   const isHalted = (workers: number) =>
-    eventually('they stand still', async () => {
+    eventually(`${workers} workers are halted`, async () => {
       const waiting = `
         select 1
         from pg_stat_activity
@@ -89,7 +89,7 @@ describe('a worker that is killed while it fetches streams', () => {
 
   const killAll = () => Promise.all([...world.workers].map((worker) => world.kill(worker)));
 
-  /** The server notices that they are gone, as it does when their machine's connections end. */
+  /** Ends the database sessions of killed workers, as Postgres does once it notices that a machine is gone. */
   const endSessions = () =>
     world.rows(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pacekeeper-worker' and datname = current_database()`,
@@ -97,8 +97,8 @@ describe('a worker that is killed while it fetches streams', () => {
 
   const faults = async () => (await world.control<{ items: Array<{ hits: number }> }>('GET', 'faults')).items;
 
-  it('after the claim, before the store, before the commit and after the store, four at once: the next one brings everything', async () => {
-    const asked = await newestOf('after the claim');
+  it('a new worker stores all streams after four workers were killed: after the claim, before the store, before and after the commit', async () => {
+    const claimed = await newestOf('after the claim');
     const unstored = await newestOf('before the store');
     const uncommitted = await newestOf('before the commit');
     const stored = await newestOf('after the store');
@@ -106,7 +106,7 @@ describe('a worker that is killed while it fetches streams', () => {
       vendor: 'strava',
       endpoint: 'streams',
       kind: 'timeout',
-      resource: asked.external_activity_id,
+      resource: claimed.external_activity_id,
     });
     await haltAt('before the store', unstored);
     await haltAt('before the commit', uncommitted);
@@ -114,35 +114,35 @@ describe('a worker that is killed while it fetches streams', () => {
     await world.admin('POST', 'backfills/resume');
 
     await Promise.all([
-      eventually('its call is under way', async () => (await faults()).some(({ hits }) => hits > 0)),
+      eventually('a call is under way', async () => (await faults()).some(({ hits }) => hits > 0)),
       isHalted(2),
-      eventually('it is stored', async () => (await stateOf(stored)).status === 'success'),
+      eventually('the streams are stored', async () => (await stateOf(stored)).status === 'success'),
     ]);
     await killAll();
     await endSessions();
     await world.control('DELETE', 'faults');
     await lock.query('select pg_advisory_unlock(1)');
     await world.rows('delete from halted');
-    for (const fetching of [asked, unstored, uncommitted])
+    for (const fetching of [claimed, unstored, uncommitted])
       expect(await stateOf(fetching)).toEqual({ status: 'fetching', retries: 0 });
     expect(await stateOf(stored)).toEqual({ status: 'success', retries: 0 });
 
     await world.startWorker();
-    // Their batches were locked for 20 s, what they had claimed for 10.
+    // The batch locks of the dead workers last 20 s, and their claims 10 s.
     const total = PLACES.length * ACTIVITIES;
     await eventually('all are there', async () => (await fetchesIn('success')) === total, 45_000);
-    for (const again of [asked, unstored, uncommitted])
+    for (const again of [claimed, unstored, uncommitted])
       expect(await stateOf(again)).toEqual({ status: 'success', retries: 1 });
     expect(await stateOf(stored)).toEqual({ status: 'success', retries: 0 });
     const { by_endpoint, over_limit } = await world.stravaStats();
     expect(over_limit).toBe(0);
     expect(by_endpoint.streams).toBeGreaterThanOrEqual(total + 3);
-    // One more where there was time to ask once more.
+    // The attempt with the time-out makes one more call if it has time for a retry.
     expect(by_endpoint.streams).toBeLessThanOrEqual(total + PLACES.length + 1);
     await expectOneRowEach();
   });
 
-  it('and whose statement outlives it, has stored what it fetched: nobody asks again', async () => {
+  it('streams are stored and not fetched again if the worker is killed while Postgres still runs the statement that stores them', async () => {
     const reset = await newestOf('after the store');
     const [{ fetched_at: before } = { fetched_at: undefined }] = await world.rows<{ fetched_at: Date }>(
       'select fetched_at from activity_stream where activity_id = $1',
@@ -155,7 +155,7 @@ describe('a worker that is killed while it fetches streams', () => {
     await isHalted(1);
     await killAll();
     await lock.query('select pg_advisory_unlock(1)');
-    await eventually('it is stored', async () => (await stateOf(reset)).status === 'success');
+    await eventually('the streams are stored', async () => (await stateOf(reset)).status === 'success');
     const [after] = await world.rows<{ fetched_at: Date }>(
       'select fetched_at from activity_stream where activity_id = $1',
       [reset.id],
@@ -165,7 +165,7 @@ describe('a worker that is killed while it fetches streams', () => {
     await expectOneRowEach();
   });
 
-  it('only after it was told to stop, has stored what it asked for and left its athlete to the next one', async () => {
+  it('a worker that is stopped stores the streams of its running call and releases the athlete’s batch lock', async () => {
     const worker = await world.startWorker();
     const reset = await newestOf('after the claim');
     await world.control('POST', 'faults', {
@@ -177,7 +177,7 @@ describe('a worker that is killed while it fetches streams', () => {
     });
     const { by_endpoint } = await world.stravaStats();
     await world.admin('POST', `activities/${reset.id}/reset-stream-fetch`);
-    await eventually('its call is under way', async () => (await faults()).length === 0);
+    await eventually('the call is under way', async () => (await faults()).length === 0);
     expect(await worker.stop()).toBe(0);
     expect((await stateOf(reset)).status).toBe('success');
     expect((await world.stravaStats()).by_endpoint.streams).toBe((by_endpoint.streams ?? 0) + 1);
@@ -191,7 +191,7 @@ describe('a worker that is killed while it fetches streams', () => {
       select 1
       from activity
       full join activity_stream on activity_stream.activity_id = activity.id
-      where activity.id is null or activity_stream.id is null or stream_fetch_status <> 'success'`;
+      where activity.id is null or activity_stream.activity_id is null or stream_fetch_status <> 'success'`;
     expect(await world.rows(unmatched)).toEqual([]);
   }
 });

@@ -17,7 +17,7 @@ interface State extends Activity {
 const OUTAGE = 'Strava is out of order: ';
 const UNREADABLE = "Strava's answer cannot be read: ";
 
-// One activity each, so that all of it happens at once.
+// Each fault affects one activity, so that all faults can be active at the same time.
 const FAULTS: ReadonlyArray<readonly [kind: string, status: string, error: string | null, calls: number]> = [
   ['timeout', 'failed', `${OUTAGE}no answer in time`, 2],
   ['http_500', 'failed', `${OUTAGE}status 500`, 2],
@@ -43,7 +43,7 @@ describe('streams of a vendor in trouble', () => {
   const fault = (kind: string, more: object) =>
     world.control('POST', 'faults', { vendor: 'strava', endpoint: 'streams', kind, ...more });
 
-  /** How often each armed fault has struck. */
+  /** The number of calls that each fault has affected. */
   async function hits(): Promise<ReadonlyMap<string, number>> {
     const { items } = await world.control<{ items: Array<{ kind: string; hits: number }> }>('GET', 'faults');
     return new Map(items.map((item) => [item.kind, item.hits]));
@@ -62,7 +62,7 @@ describe('streams of a vendor in trouble', () => {
   const becomes = (id: string, status: string) =>
     eventually(`it becomes ${status}`, async () => (await stateOf(id)).status === status);
 
-  /** What a reader is told in the end; the two tries of an attempt may take nearly as long as a reader may wait. */
+  /** Polls until the fetch has ended, and returns the last answer. The two tries of an attempt take nearly as long as a reader may wait. */
   async function endOf(id: string): Promise<StreamBody> {
     for (;;) {
       const { body } = await world.streams(athlete, id, 10);
@@ -70,7 +70,7 @@ describe('streams of a vendor in trouble', () => {
     }
   }
 
-  /** One nobody has asked for yet. */
+  /** An activity whose streams no reader has requested yet. */
   const another = () => activities.pop() as Activity;
   const of = (kind: string) => victims.get(kind) as Activity;
   const rowsOf = `select id, external_activity_id from activity where athlete_id = $1 order by start_time`;
@@ -94,12 +94,12 @@ describe('streams of a vendor in trouble', () => {
   afterAll(() => world.stop());
 
   it.each(FAULTS)(
-    'whose calls end in %s: %s, and the reader is told why',
+    'streams whose calls meet the fault %s become %s, and the reader gets this status with the error',
     async (kind, status, error, calls) => {
       const answer = answers.get(kind) as StreamBody;
       expect(answer).toMatchObject({ activity_id: of(kind).id, status, error });
       expect(answer.stream_data === null).toBe(status !== 'success');
-      // A minute's wait, scaled, is over before it can be looked at; that there is one is said all the same.
+      // The scaled wait of a minute ends before the test can observe the wait. But the answer still has the `retry_at` of that wait.
       if (status === 'failed') expect(Date.parse(answer.retry_at ?? '')).toBeGreaterThan(begunAtMs);
       else expect(answer.retry_at).toBeNull();
       expect((await stateOf(of(kind).id)).retries).toBe(status === 'failed' ? 1 : 0);
@@ -107,7 +107,7 @@ describe('streams of a vendor in trouble', () => {
     },
   );
 
-  it('that answers 429: later, when its window is over, and no attempt is burnt', async () => {
+  it('a 429 defers streams to the next window and uses no attempt', async () => {
     await world.control('DELETE', 'faults');
     const { id, external_activity_id } = another();
     await fault('http_429', { resource: external_activity_id });
@@ -123,13 +123,13 @@ describe('streams of a vendor in trouble', () => {
     await world.control('DELETE', 'faults');
   });
 
-  it('that has none of a new upload yet: later, and not never', async () => {
+  it('streams that the vendor has not made yet for a new upload are deferred, not unavailable', async () => {
     await fault('not_found', { count: 1 });
     const name = 'Too new';
     await world.control('POST', 'activities', { athlete_id: vendorId, name });
     const known = `select id, external_activity_id from activity where athlete_id = $1 and name = $2`;
     const upload = await eventually(
-      'it is known',
+      'the upload is imported',
       async () => (await world.rows<Activity>(known, [athlete, name]))[0],
     );
     await becomes(upload.id, 'deferred');
@@ -140,7 +140,7 @@ describe('streams of a vendor in trouble', () => {
     victims.set('new', upload);
   });
 
-  it('that fails for ever at one of them: all others come, it stays failed after three attempts until it is reset', async () => {
+  it('streams that always fail stay failed after three attempts until a reset, and other failed or deferred streams are fetched', async () => {
     const stuck = another();
     await fault('http_500', { resource: stuck.external_activity_id });
     await world.admin('POST', 'backfills/resume');
@@ -148,7 +148,7 @@ describe('streams of a vendor in trouble', () => {
       const isGivenUp = FAULTS.some(([name, status]) => name === kind && status === 'unavailable');
       await becomes(id, isGivenUp ? 'unavailable' : 'success');
     }
-    await eventually('it is given up', async () => (await stateOf(stuck.id)).retries === 3);
+    await eventually('three attempts are used', async () => (await stateOf(stuck.id)).retries === 3);
     await becomes(stuck.id, 'failed');
     expect((await world.streams(athlete, stuck.id)).body).toMatchObject({
       status: 'failed',
@@ -173,7 +173,7 @@ describe('streams of a vendor in trouble', () => {
     await becomes(stuck.id, 'success');
   });
 
-  it('that fails at all of them: three are tried, the attempts of the others are spared', async () => {
+  it('the backfill pauses when several streams in a row fail, and charges no attempt to the other streams', async () => {
     await fault('http_500', {});
     const unlucky = randomUUID();
     await world.connect(unlucky, await world.vendorAthlete(8, { manual_share: 0 }));
@@ -185,11 +185,11 @@ describe('streams of a vendor in trouble', () => {
     await world.control('DELETE', 'faults');
     const stored = `select 1 from activity where athlete_id = $1 and stream_fetch_status = 'success'`;
     await eventually('all are there', async () => (await world.rows(stored, [unlucky])).length === 8);
-    // Three, and those of a batch that the budget has cut short before.
+    // Three fetches in a row failed. Up to two more may have failed in an earlier batch that ended at a full window.
     expect((await world.rows(tried, [unlucky])).length).toBeLessThanOrEqual(5);
   });
 
-  it('that has recovered: what it said not to have is there after a reset, and nothing was asked for twice', async () => {
+  it('unavailable streams are fetched after a reset and failed streams by a retry, and no stored streams are fetched again', async () => {
     for (const kind of ['empty_json', 'not_found']) {
       await world.admin('POST', `activities/${of(kind).id}/reset-stream-fetch`);
       await becomes(of(kind).id, 'success');
@@ -201,7 +201,7 @@ describe('streams of a vendor in trouble', () => {
       select 1
       from activity
       full join activity_stream on activity_stream.activity_id = activity.id
-      where activity.id is null or activity_stream.id is null`;
+      where activity.id is null or activity_stream.activity_id is null`;
     expect(await world.rows(unmatched)).toEqual([]);
     expect(await world.stravaStats()).toMatchObject({ over_limit: 0, duplicate_requests: 0 });
   });

@@ -22,7 +22,7 @@ interface State {
   readonly attempted_at: Date | null;
 }
 
-describe('whoever waits for streams', () => {
+describe('readers who wait for streams', () => {
   let world: World;
   let redis: Proxy;
   let athlete: string;
@@ -46,7 +46,7 @@ describe('whoever waits for streams', () => {
     await redis.close();
   });
 
-  /** The newest nobody has asked for yet. */
+  /** The newest activity whose streams no reader has requested yet. */
   const another = () => activities.pop() as Activity;
   const streamCalls = async () => (await world.stravaStats()).by_endpoint.streams ?? 0;
 
@@ -71,7 +71,7 @@ describe('whoever waits for streams', () => {
   const becomes = (activity: Activity, status: string) =>
     eventually(`it becomes ${status}`, async () => (await stateOf(activity)).status === status);
 
-  it('gets them with all others who do, at whichever process they ask: one call for fifty', async () => {
+  it('fifty readers of one activity’s streams at two processes cause one call to the vendor', async () => {
     const wanted = another();
     const otherApi = await ProductProcess.start('api', { ...world.env, PORT: '0' });
     await slow(wanted, 500);
@@ -90,20 +90,20 @@ describe('whoever waits for streams', () => {
     expect([await streamCalls(), (await stateOf(wanted)).fence]).toEqual([1, '1']);
   });
 
-  it('too shortly, is told that they are being fetched; they come all the same', async () => {
+  it('a reader who waits too briefly gets the status fetching, and the next reader gets the streams of the same call', async () => {
     const wanted = another();
     const before = await streamCalls();
     await slow(wanted, 3_000);
     const { status, body } = await world.streams(athlete, wanted.id, 1);
     expect(status).toBe(200);
     expect(body).toMatchObject({ status: 'fetching', stream_data: null, error: null, retry_at: null });
-    // And the next one joins.
+    // The next reader joins the fetch.
     expect((await world.streams(athlete, wanted.id, 10)).body.status).toBe('success');
     expect(await streamCalls()).toBe(before + 1);
   });
 
   it.each(['cut', 'freeze'] as const)(
-    'while Redis is away (%s), is told that they are pending, and nothing has changed',
+    'a reader gets the status pending while Redis is away (%s), and no fetch begins',
     async (way) => {
       const wanted = another();
       const before = await streamCalls();
@@ -114,14 +114,14 @@ describe('whoever waits for streams', () => {
       expect(await stateOf(wanted)).toEqual({ status: 'pending', fence: '0', attempted_at: null });
       redis.heal();
       await eventually(
-        'they come with Redis',
+        'streams are fetched with Redis back',
         async () => (await world.streams(athlete, wanted.id, 1)).body.status === 'success',
       );
       expect(await streamCalls()).toBe(before + 1);
     },
   );
 
-  it('joins the attempt of a worker', async () => {
+  it('a reader joins a worker’s attempt to fetch streams', async () => {
     const wanted = activities.at(-1) as Activity;
     await slow(wanted, 1_500);
     await world.admin('POST', 'backfills/resume');
@@ -140,7 +140,7 @@ describe('whoever waits for streams', () => {
     ['POST', '/admin/athletes/ID/backfill'],
     ['POST', '/admin/backfills/pause'],
     ['POST', '/admin/backfills/resume'],
-  ])('is no operator, so %s %s is refused', async (method, path) => {
+  ])('%s %s answers 403 to an athlete and 401 without a token', async (method, path) => {
     const url = path.replace('ID', activities[0]?.id ?? '');
     expect((await world.call(athlete, method, url)).status).toBe(403);
     expect((await world.call(athlete, method, url, undefined, { authorization: '' })).status).toBe(401);
@@ -150,7 +150,7 @@ describe('whoever waits for streams', () => {
     expect(await world.rows('select 1 from backfill_switch where is_paused')).toEqual([]);
   });
 
-  it('sees only their own, and an operator is told what nobody has', async () => {
+  it('streams answer 404 to another athlete, and operators’ routes answer 404 to an unknown id', async () => {
     const { id } = activities[0] as Activity;
     const path = `/v1/activities/${id}/streams`;
     expect((await world.streams(randomUUID(), id, 1)).status).toBe(404);
@@ -160,12 +160,12 @@ describe('whoever waits for streams', () => {
       expect((await world.admin('POST', `athletes/${unknown}/backfill`)).status).toBe(404);
       expect((await world.admin('POST', `activities/${unknown}/reset-stream-fetch`)).status).toBe(404);
     }
-    // An activity is no athlete.
+    // The id of an activity is not the id of an athlete.
     expect((await world.admin('POST', `athletes/${id}/backfill`)).status).toBe(404);
   });
 
-  it('is counted for the operator', async () => {
-    // A machine with too much to do may make Redis too late for an answer, and then it is a 503.
+  it('GET /admin/observability has streams by status, the budget and each athlete’s backfill', async () => {
+    // On a busy machine Redis may answer too late. Then the status is 503.
     const body = await eventually('an answer', async () => {
       const { status, body } = await world.admin<Record<string, unknown>>('GET', 'observability');
       return status === 200 ? body : undefined;
@@ -177,13 +177,36 @@ describe('whoever waits for streams', () => {
       remaining: expect.any(Number),
       resets_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     };
+    const counter = {
+      bucket: 'read',
+      window: '15min',
+      ...budget,
+      closed_until: null,
+      classes: ['live', 'import', 'backfill'].map((name) => ({
+        class: name,
+        used: expect.any(Number),
+        reserve: expect.any(Number),
+      })),
+    };
     expect(body).toEqual({
       status_distribution: counts,
       retry_distribution: {},
       rate_429_24h: 0,
       window: budget,
       day: budget,
+      budgets: expect.arrayContaining([
+        { provider: 'strava', rate_429_24h: 0, counters: expect.arrayContaining([counter]) },
+      ]),
       stuck_failed: 0,
+      backfills_paused: false,
+      needs_attention: {
+        needs_reauth: 0,
+        stuck_failed: 0,
+        dead_letters: expect.any(Number),
+        failing_endpoints: 0,
+        webhook_events_set_aside: 0,
+        silent_consumers: expect.any(Array),
+      },
       backfill: [{ athlete_id: athlete, ...counts, eta: null }],
     });
     expect(body).toMatchObject({ window: { limit: 100 }, day: { limit: 1_000 } });
@@ -191,7 +214,7 @@ describe('whoever waits for streams', () => {
       expect(remaining).toBe((limit ?? 0) - (used ?? 0));
   });
 
-  it('can take all of them along', async () => {
+  it('the account export has each stream as the api returns it', async () => {
     const answer = await fetch(`${world.api.url}/v1/account/export`, {
       headers: { authorization: `Bearer ${await tokenFor(athlete)}` },
     });
@@ -208,7 +231,7 @@ describe('whoever waits for streams', () => {
     expect(record).toMatchObject({ point_count: body.point_count, stream_data: body.stream_data });
   });
 
-  it('and leaves, leaves none behind', async () => {
+  it('the deletion of an account removes all streams and counts them in the receipt', async () => {
     const { body } = await world.call<{ receipt_id: string }>(athlete, 'DELETE', '/v1/account');
     const receipt = await eventually('all is deleted', async () => {
       const answer = await fetch(`${world.api.url}/v1/receipts/${body.receipt_id}`);

@@ -6,7 +6,7 @@ import { type JobBody, type StateBody, World } from '../harness/world.js';
 
 const HISTORY = 6;
 
-// A worker is stopped when it would note that its call has been answered.
+// Halts a worker when it records that its call was answered: a trigger waits for an advisory lock that the test holds.
 const HALT = `
   create function halt() returns trigger language plpgsql as $$
   begin
@@ -23,23 +23,23 @@ interface AtVendor {
   readonly name: string;
 }
 
-describe('title and description, where they are written to Strava', () => {
+describe('write-back of title and description to Strava', () => {
   let world: World;
   const athlete = randomUUID();
-  const shy = randomUUID();
+  const withoutScope = randomUUID();
   const vendorIds = new Map<string, string>();
 
   beforeAll(async () => {
     world = await World.start({ env: { STRAVA_WRITE_BACK: 'on' } });
     await world.rows(HALT);
-    for (const one of [athlete, shy]) {
+    for (const one of [athlete, withoutScope]) {
       const vendorId = await world.vendorAthlete(HISTORY, { manual_share: 0 });
       vendorIds.set(one, vendorId);
       await world.connect(one, vendorId);
     }
     await world.rows(
       `update connection set scopes = array_remove(scopes, 'activity:write') where athlete_id = $1`,
-      [shy],
+      [withoutScope],
     );
     await eventually(
       'the histories are processed',
@@ -49,7 +49,7 @@ describe('title and description, where they are written to Strava', () => {
   }, 120_000);
   afterAll(() => world.stop());
 
-  /** Begun after the athlete connected, as far as anybody can tell. */
+  /** Uploads an activity that began after the athlete connected. Earlier activities are not written back. */
   async function upload(of = athlete, more: Record<string, unknown> = {}): Promise<string> {
     const made = await world.control<{ id: string }>('POST', 'activities', {
       athlete_id: vendorIds.get(of),
@@ -65,7 +65,7 @@ describe('title and description, where they are written to Strava', () => {
   }
 
   const rowOf = (externalId: string) =>
-    eventually('it is here', async () => {
+    eventually('the upload is imported', async () => {
       const [row] = await world.rows<{ id: string; name: string; imported_name: string; status: string }>(
         `select id, name, imported_name, stream_fetch_status as status
          from activity where external_activity_id = $1`,
@@ -78,7 +78,7 @@ describe('title and description, where they are written to Strava', () => {
     (await world.call<StateBody>(of, 'GET', `/v1/activities/${id}/state`)).body;
   async function writeBackUntil(id: string, status: string, of = athlete): Promise<StateBody> {
     await eventually(
-      `its write back is ${status}`,
+      `the write-back is ${status}`,
       async () => {
         const statement = 'select 1 from write_back where activity_id = $1 and status = $2';
         return (await world.rows(statement, [id, status])).length > 0;
@@ -89,17 +89,17 @@ describe('title and description, where they are written to Strava', () => {
   }
   const puts = async () => (await world.stravaStats()).by_endpoint.update_activity ?? 0;
   const atVendor = (externalId: string) => world.control<AtVendor>('GET', `activities/${externalId}`);
-  const wordsHere = async (id: string) => {
-    type Words = { readonly name: string; readonly description: string | null };
-    return (await world.rows<Words>('select name, description from activity where id = $1', [id]))[0];
+  const storedTexts = async (id: string) => {
+    type Texts = { readonly name: string; readonly description: string | null };
+    return (await world.rows<Texts>('select name, description from activity where id = $1', [id]))[0];
   };
 
-  it('leave a history alone', async () => {
+  it('write-back changes no activity of the imported history', async () => {
     expect(await world.rows('select 1 from write_back')).toEqual([]);
     expect(await puts()).toBe(0);
   });
 
-  it('are asked leave for when an athlete connects', async () => {
+  it('the authorize URL requests activity:write while write-back is on', async () => {
     const { body } = await world.call<{ authorize_url: string }>(
       randomUUID(),
       'POST',
@@ -109,15 +109,15 @@ describe('title and description, where they are written to Strava', () => {
     expect(new URL(body.authorize_url).searchParams.get('scope')?.split(',')).toContain('activity:write');
   });
 
-  it('are there moments after an upload, charged to the imports’ share, and never again', async () => {
+  it('an upload is written back once, with calls of the class import, even if it is processed again', async () => {
     const externalId = await upload();
     const { id } = await rowOf(externalId);
     const before = await puts();
     const state = await writeBackUntil(id, 'written');
     expect(await atVendor(externalId)).toMatchObject({ name: state.last_title });
-    // The vendor tells of our own edit, too, and what it has is what is here.
-    await eventually('our own edit has come back', async () => {
-      const here = await wordsHere(id);
+    // Strava sends an event about our own edit too. The worker then fetches the activity and stores the same texts.
+    await eventually('our own edit is imported', async () => {
+      const here = await storedTexts(id);
       return here?.name === state.last_title && here?.description === state.result?.description;
     });
     const ledger = await world.rows<{ class: string; status: number }>(
@@ -131,7 +131,7 @@ describe('title and description, where they are written to Strava', () => {
     expect(await puts()).toBe(before + 2);
   });
 
-  it('leave what the athlete has written meanwhile, also where that has come here', async () => {
+  it('write-back does not overwrite a title that the athlete has edited in the meantime', async () => {
     await world.control('POST', 'faults', {
       vendor: 'strava',
       endpoint: 'streams',
@@ -142,7 +142,7 @@ describe('title and description, where they are written to Strava', () => {
     const { id } = await rowOf(externalId);
     await world.control('PATCH', `activities/${externalId}`, { name: 'With Ann along the canal' });
     await eventually(
-      'the edit has come here',
+      'the edit is imported',
       async () => (await rowOf(externalId)).name === 'With Ann along the canal',
     );
     expect((await rowOf(externalId)).imported_name).toBe('Morning Run');
@@ -155,7 +155,7 @@ describe('title and description, where they are written to Strava', () => {
     expect(await puts()).toBe(before);
   });
 
-  it('leave a description that came with the upload', async () => {
+  it('write-back does not change an upload that has a description', async () => {
     const externalId = await upload(athlete, { description: 'first run after the flu' });
     const { id } = await rowOf(externalId);
     const before = await puts();
@@ -164,17 +164,17 @@ describe('title and description, where they are written to Strava', () => {
     expect(await atVendor(externalId)).toMatchObject({ name: 'Morning Run' });
   });
 
-  it('are not written without the scope, which is said', async () => {
-    const externalId = await upload(shy);
+  it('write-back makes no call without the scope activity:write, and the state names the missing scope', async () => {
+    const externalId = await upload(withoutScope);
     const { id } = await rowOf(externalId);
     const before = await puts();
-    const state = await writeBackUntil(id, 'refused', shy);
+    const state = await writeBackUntil(id, 'refused', withoutScope);
     expect(state.write_back?.reason).toContain('activity:write');
     expect(await puts()).toBe(before);
     expect(await atVendor(externalId)).toMatchObject({ name: 'Morning Run' });
   });
 
-  it('are not written twice by a worker that was killed between the call and its note', async () => {
+  it('a write-back is not written twice if its worker is killed between the call and the record of the call', async () => {
     const lock = new pg.Client({ connectionString: world.env.DATABASE_URL });
     await lock.connect();
     await lock.query('select pg_advisory_lock(1)');
@@ -191,7 +191,7 @@ describe('title and description, where they are written to Strava', () => {
     await world.control('DELETE', 'faults');
     await world.admin('POST', `activities/${id}/reset-stream-fetch`);
     await eventually(
-      'its call has been answered',
+      'the call is answered',
       async () => {
         const waiting = `
         select 1 from pg_stat_activity

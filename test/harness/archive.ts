@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { extract } from 'tar-stream';
 
-/** The files of an export by their names. */
+/** The text of each file of an account's archive, by its name. */
 export async function filesOf(archive: Buffer): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   const entries = extract();

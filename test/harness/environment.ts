@@ -10,7 +10,7 @@ export interface TestEnvironment {
   release(): Promise<void>;
 }
 
-/** What a process of the product needs: a database of its own, its own keys in the shared Redis, the shared NATS. */
+/** The environment of a process: a database of its own, and Redis keys of its own on the shared Redis. NATS is shared. */
 export async function testEnvironment(
   overrides: Record<string, string> = {},
   database?: TestDatabase,
@@ -21,6 +21,7 @@ export async function testEnvironment(
     REDIS_URL: required('REDIS_URL'),
     REDIS_KEY_PREFIX: `test:${randomUUID()}:`,
     NATS_URL: required('NATS_URL'),
+    HOST: '127.0.0.1',
     PORT: '0',
     WORKER_PORT: '0',
     JWT_SECRET,

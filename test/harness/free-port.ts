@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-// Below the ports from which systems take those that nobody names: between our look and its use none of them comes there.
+// Below the ephemeral ports of operating systems, so that no outgoing connection takes the port between this check and its use.
 const FIRST = 20_000;
 const LAST = 32_000;
 
-/** For a program that is told its port before it starts, or that comes back to it. Others choose theirs with port 0. */
+/** A port for a program that must know its port before its start, or listens on the same port again. Other programs listen on port 0. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));

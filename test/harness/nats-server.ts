@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { connect } from '@nats-io/transport-node';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 
@@ -14,18 +14,21 @@ const FOLDERS = [
   '/usr/local/bin',
 ];
 
-/** A server of one test file's own: streams have fixed names, and only one's own server may be killed. */
+/** A NATS server for one test file. Stream names are fixed, so files cannot share a server. A test may kill the server. */
 export class NatsServer {
   private child: ChildProcess | undefined;
 
   private constructor(
     private readonly folder: string,
     private readonly port: number,
+    private readonly configuration: string,
+    private readonly program: string,
   ) {}
 
-  static async start(): Promise<NatsServer> {
+  /** `configuration` has further lines of the configuration file. `program` is by default the installed one. */
+  static async start(configuration = '', program = installed()): Promise<NatsServer> {
     const folder = mkdtempSync(join(tmpdir(), 'pacekeeper-nats-'));
-    const server = new NatsServer(folder, await freePort());
+    const server = new NatsServer(folder, await freePort(), configuration, program);
     await server.start();
     return server;
   }
@@ -34,34 +37,66 @@ export class NatsServer {
     return `nats://127.0.0.1:${this.port}`;
   }
 
-  /** Again after `kill`, with what it had. */
+  /** Starts the server again after `kill`, with its data and on the same port. */
   async start(): Promise<void> {
-    const configuration = join(this.folder, 'nats.conf');
+    const file = join(this.folder, 'nats.conf');
     const store = JSON.stringify(join(this.folder, 'data'));
     writeFileSync(
-      configuration,
-      `host: "127.0.0.1"\nport: ${this.port}\njetstream {\n  store_dir: ${store}\n}\n`,
+      file,
+      `host: "127.0.0.1"\nport: ${this.port}\njetstream {\n  store_dir: ${store}\n}\n${this.configuration}\n`,
     );
-    this.child = spawn(program(), ['--config', configuration], { stdio: 'ignore' });
-    await eventually('nats-server', async () => {
-      const connection = await connect({ servers: this.url, reconnect: false, timeout: 500 });
-      await connection.close();
-      return true;
-    });
+    this.child = spawn(this.program, ['--config', file], { stdio: 'ignore' });
+    // NATS sends INFO to each connection before a login.
+    await eventually('nats-server', () => this.sendsInfo());
   }
 
-  async kill(): Promise<void> {
+  private async sendsInfo(): Promise<boolean> {
+    const socket = connect(this.port, '127.0.0.1');
+    try {
+      const [greeting] = (await once(socket, 'data')) as [Buffer];
+      return greeting.toString().startsWith('INFO ');
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  /** The server keeps its connections and answers nothing, until `thaw`. */
+  freeze(): void {
+    this.child?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.child?.kill('SIGCONT');
+  }
+
+  kill(): Promise<void> {
+    return this.signal('SIGKILL');
+  }
+
+  /** Ends the server as an operator does. A server of a cluster first hands over the streams that it leads. */
+  end(): Promise<void> {
+    return this.signal('SIGTERM');
+  }
+
+  private async signal(signal: NodeJS.Signals): Promise<void> {
     if (!this.child) return;
     const ended = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
+    this.child.kill(signal);
     await ended;
     this.child = undefined;
   }
 
-  /** What it had is gone, as with a disk; `start` brings up an empty one. */
-  async lose(): Promise<void> {
+  /** Kills the server and deletes its data, as if the disk were lost. After that, `start` starts an empty server. */
+  async loseData(): Promise<void> {
     await this.kill();
     rmSync(join(this.folder, 'data'), { recursive: true, force: true });
+  }
+
+  /** Kills the server and lets it forget which messages it has delivered to a durable consumer, as a killed NATS 2.9 may. */
+  async losePlace(stream: string, durable: string): Promise<void> {
+    await this.kill();
+    const place = join('jetstream', '$G', 'streams', stream, 'obs', durable, 'o.dat');
+    rmSync(join(this.folder, 'data', place));
   }
 
   async stop(): Promise<void> {
@@ -70,7 +105,7 @@ export class NatsServer {
   }
 }
 
-function program(): string {
+function installed(): string {
   const found = FOLDERS.map((folder) => join(folder, 'nats-server')).find((file) => existsSync(file));
   if (!found) throw new Error('There is no nats-server in the usual folders');
   return found;

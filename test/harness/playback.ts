@@ -30,7 +30,7 @@ export interface AddonBody {
   } | null;
 }
 
-/** An api with a video broker, and as many replicas of it as a test wants. */
+/** A simulator with the video broker, and api processes. The api processes of a test share one environment. */
 export class PlaybackWorld {
   private readonly processes: ProductProcess[] = [];
 
@@ -39,12 +39,13 @@ export class PlaybackWorld {
     private readonly environment: TestEnvironment,
   ) {}
 
-  static async open(): Promise<PlaybackWorld> {
+  static async open(env: Readonly<Record<string, string>> = {}): Promise<PlaybackWorld> {
     const simulator = await SimulatorProcess.start();
-    return new PlaybackWorld(simulator, await testEnvironment({ ...simulator.env, LOG_LEVEL: 'debug' }));
+    const own = { ...simulator.env, LOG_LEVEL: 'debug', ...env };
+    return new PlaybackWorld(simulator, await testEnvironment(own));
   }
 
-  /** One with keys of its own has a gate of its own. */
+  /** An api with a REDIS_KEY_PREFIX of its own has a session gate of its own. */
   async startApi(env: Readonly<Record<string, string>> = {}): Promise<ProductProcess> {
     const api = await ProductProcess.start('api', { ...this.environment.env, ...env });
     this.processes.push(api);

@@ -1,26 +1,31 @@
-// A worker whose processor kills the process that it runs in, as one does that takes all its memory.
+// A worker whose processor kills the process at one activity, like a run that uses up the memory. Runs of other activities never end.
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
 
 const dist = (file) => import(new URL(`../../dist/libs/${file}`, import.meta.url).href);
-const { ConfigSnapshots, Runs } = await dist('jobs/src/index.js');
-const { JobNotifications } = await dist('jobs/src/worker/job-notifications.js');
-const { JobWorker } = await dist('jobs/src/worker/job-worker.js');
-const { workerSettings } = await dist('jobs/src/worker/worker-settings.js');
-const { createLogger, Database, timeScale } = await dist('platform/src/index.js');
+const { ConfigSnapshots, Runs } = await dist('processing/src/index.js');
+const { JobNotifications } = await dist('processing/src/worker/job-notifications.js');
+const { JobWorker } = await dist('processing/src/worker/job-worker.js');
+const { workerSettings } = await dist('processing/src/worker/worker-settings.js');
+const { createLogger, Database, poolOf, timeScale } = await dist('platform/src/index.js');
 const { dataSourceOptions } = await dist('platform/src/database/data-source-options.js');
 
-const url = process.argv[2];
+const [, , url, poison] = process.argv;
 const limits = { applicationName: 'poisoned', poolSize: 2, statementTimeoutMs: 5_000 };
-const database = new Database(await new DataSource(dataSourceOptions(url, limits, () => {})).initialize());
+const dataSource = await new DataSource(dataSourceOptions(url, limits, () => {})).initialize();
+const database = new Database(poolOf(dataSource));
 const logger = createLogger({ level: 'silent', process: 'poisoned' });
-const poison = { name: 'poison', process: () => process.kill(process.pid, 'SIGKILL') };
+const forever = () => new Promise(() => {});
+const processor = {
+  name: 'poison',
+  process: ({ activityId }) => (activityId === poison ? process.kill(process.pid, 'SIGKILL') : forever()),
+};
 
 new JobWorker(
   new Runs(database),
   new ConfigSnapshots(database),
   new JobNotifications(url, logger),
-  poison,
-  { ...workerSettings(timeScale(1)), concurrency: 1 },
+  processor,
+  { ...workerSettings(timeScale(1)), concurrency: 16 },
   logger,
 ).start();

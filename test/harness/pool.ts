@@ -1,11 +1,11 @@
-/** At most so many of something, made when first needed, each used by one at a time. */
+/** At most `max` objects. Each is made when it is first needed. One caller at a time uses an object. */
 export class Pool<T> {
   private readonly made: Array<Promise<T>> = [];
   private readonly free: T[] = [];
   private readonly waiting: Array<(one: T) => void> = [];
 
   constructor(
-    private readonly most: number,
+    private readonly max: number,
     private readonly make: () => Promise<T>,
   ) {}
 
@@ -25,7 +25,7 @@ export class Pool<T> {
   private take(): Promise<T> | T {
     const free = this.free.pop();
     if (free) return free;
-    if (this.made.length === this.most) return new Promise((resolve) => this.waiting.push(resolve));
+    if (this.made.length === this.max) return new Promise((resolve) => this.waiting.push(resolve));
     const one = this.make();
     this.made.push(one);
     return one;

@@ -1,22 +1,44 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-import { delimiter } from 'node:path';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { Redis } from 'ioredis';
 import { eventually } from './eventually.js';
+import { freePort } from './free-port.js';
+import { shiftedClock } from './shifted-clock.js';
 
 const FOLDERS = [process.env.PATH, '/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/bin'];
 
-/** A server of one test file's own, which may be killed. Started again it has forgotten everything. */
+/** A Redis server for one test file. The test may kill the server. After a new start the server is empty. */
 export class RedisServer {
   private child: ChildProcess | undefined;
+  // Each server has its own folder, because a replica, a Sentinel and a cluster node write files, and every server loads a dump from its folder.
+  private folder: string | undefined;
 
-  private constructor(private readonly port: number) {}
+  private constructor(
+    readonly port: number,
+    private readonly more: readonly string[],
+    private readonly clock: Readonly<Record<string, string>> = {},
+  ) {}
 
-  static async start(): Promise<RedisServer> {
-    const server = new RedisServer(await freePort());
+  /** `more` has further options, or a configuration file followed by options. */
+  static async start(...more: string[]): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), more);
     await server.start();
     return server;
+  }
+
+  /** A server whose clock is ahead, or behind if `aheadMs` is negative. */
+  static async startAhead(aheadMs: number): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), [], shiftedClock(aheadMs));
+    await server.start();
+    return server;
+  }
+
+  /** A node with cluster mode on. Without a port of its own its bus takes the server's port + 10,000, which may be in use. */
+  static async startClusterNode(...more: string[]): Promise<RedisServer> {
+    return RedisServer.start('--cluster-enabled', 'yes', '--cluster-port', String(await freePort()), ...more);
   }
 
   get url(): string {
@@ -24,15 +46,25 @@ export class RedisServer {
   }
 
   async start(): Promise<void> {
-    const options = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    const env = { ...process.env, PATH: FOLDERS.join(delimiter) };
+    const isFile = this.more[0]?.startsWith('/');
+    this.folder ??= mkdtempSync(join(tmpdir(), 'pacekeeper-redis-'));
+    const ours = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.folder];
+    const memoryOnly = ['--save', '', '--appendonly', 'no'];
+    const options = isFile
+      ? [...this.more.slice(0, 1), ...ours, ...this.more.slice(1)]
+      : [...ours, ...memoryOnly, ...this.more];
+    const env = { ...process.env, PATH: FOLDERS.join(delimiter), ...this.clock };
     this.child = spawn('redis-server', options, { stdio: 'ignore', env });
-    const failed = once(this.child, 'error').then(([error]) => Promise.reject(error as Error));
+    // `once` rejects if the server cannot be spawned.
+    const failed = once(this.child, 'exit').then(([code]) =>
+      Promise.reject(new Error(`redis-server ended with ${code}`)),
+    );
     failed.catch(() => undefined);
     await Promise.race([failed, eventually('redis-server', () => this.answers())]);
   }
 
-  async kill(): Promise<void> {
+  /** Kills the server, and keeps what it knows of its cluster for the next start. */
+  async crash(): Promise<void> {
     if (!this.child) return;
     const ended = once(this.child, 'exit');
     this.child.kill('SIGKILL');
@@ -40,24 +72,39 @@ export class RedisServer {
     this.child = undefined;
   }
 
-  private async answers(): Promise<boolean> {
-    const redis = new Redis(this.url, { lazyConnect: true, retryStrategy: () => null });
-    // Told by `connect` as well.
+  async kill(): Promise<void> {
+    await this.crash();
+    if (this.folder) rmSync(this.folder, { recursive: true, force: true });
+    this.folder = undefined;
+  }
+
+  /** The server keeps its connections and answers nothing until `thaw`. */
+  freeze(): void {
+    this.child?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.child?.kill('SIGCONT');
+  }
+
+  /** Sends one command on a connection of its own. */
+  async command(name: string, ...args: ReadonlyArray<string | number>): Promise<unknown> {
+    const redis = new Redis(this.url, {
+      lazyConnect: true,
+      retryStrategy: () => null,
+      commandTimeout: 2_000,
+    });
+    // `connect` rejects with the same error; an unhandled `error` would end the test file.
     redis.on('error', () => undefined);
     try {
       await redis.connect();
-      return (await redis.ping()) === 'PONG';
+      return await redis.call(name, ...args);
     } finally {
       redis.disconnect();
     }
   }
-}
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  private async answers(): Promise<boolean> {
+    return (await this.command('PING')) === 'PONG';
+  }
 }

@@ -1,5 +1,5 @@
-// A process that asks for an access token, several times at once, each with a pool of its own. On stdin a line starts it;
-// on stdout it tells what came of each. With `dieAfterAnswer` it kills itself between the vendor's answer and our storing it.
+// A process that requests an access token several times at once, each time with a database pool of its own. A line on stdin starts the
+// requests; stdout gets the outcomes. With `dieAfterAnswer` the process kills itself between the vendor's answer and its storage.
 import 'reflect-metadata';
 import { createInterface } from 'node:readline';
 import { request } from 'undici';
@@ -7,11 +7,13 @@ import { DataSource } from 'typeorm';
 
 const dist = (file) => import(new URL(`../../dist/libs/${file}`, import.meta.url).href);
 const { createConnections } = await dist('connections/src/index.js');
-const { createLogger, Database, loadConfig, timeScale } = await dist('platform/src/index.js');
+const { createLogger, Database, HealthRegistry, poolOf, timeScale, Workers } =
+  await dist('platform/src/index.js');
+const { loadProductConfig } = await dist('vendors/src/index.js');
 const { dataSourceOptions } = await dist('platform/src/database/data-source-options.js');
 
 const { env, athleteId, provider, instances, dieAfterAnswer, times } = JSON.parse(process.argv[2]);
-const config = loadConfig(env);
+const config = loadProductConfig(env);
 const logger = createLogger({ level: 'silent', process: 'refresher' });
 
 const http = {
@@ -31,22 +33,17 @@ async function instance() {
   const dataSource = await new DataSource(
     dataSourceOptions(config.database.url, limits, () => {}),
   ).initialize();
-  const database = new Database(dataSource);
-  const surroundings = { config, database, http, timeScale: timeScale(config.timeScale), logger, times };
-  return { dataSource, ...createConnections(surroundings) };
+  const database = new Database(poolOf(dataSource));
+  const scale = timeScale(config.timeScale);
+  const workers = new Workers(new HealthRegistry(), scale, logger);
+  const dependencies = { config, database, http, workers, timeScale: scale, logger, times };
+  return { dataSource, ...createConnections(dependencies) };
 }
 
 const all = await Promise.all(Array.from({ length: instances }, instance));
 console.log('ready');
 for await (const _ of createInterface(process.stdin)) break;
-const ended = await Promise.all(
-  all.map(({ connections }) =>
-    connections.access(athleteId, provider).then(
-      ({ token }) => ({ token }),
-      ({ code }) => ({ code }),
-    ),
-  ),
-);
-console.log(JSON.stringify(ended));
+const outcomes = await Promise.all(all.map(({ tokens }) => tokens.access(athleteId, provider)));
+console.log(JSON.stringify(outcomes));
 await Promise.all(all.map(({ dataSource }) => dataSource.destroy()));
 process.exit(0);

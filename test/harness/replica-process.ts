@@ -7,7 +7,7 @@ const PROGRAM = new URL('./replica.mjs', import.meta.url).pathname;
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** `replica.mjs`, from outside. */
+/** Starts `replica.mjs`, sends it commands and reads its output. */
 export class ReplicaProcess {
   readonly lines: Line[] = [];
   private readonly exit: Promise<unknown>;
@@ -23,19 +23,19 @@ export class ReplicaProcess {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const replica = new ReplicaProcess(child);
-    await replica.told('ready');
+    await replica.printed('ready');
     return replica;
   }
 
-  /** Does not wait for what comes of it. */
-  order(command: string, parameters: object): void {
+  /** Sends a command and does not wait for its result. */
+  send(command: string, parameters: object): void {
     this.child.stdin?.write(`${JSON.stringify({ command, ...parameters })}\n`);
   }
 
-  /** What the first line says that says something of it. */
-  async told<T>(what: string): Promise<T> {
-    const line = await eventually(what, () => this.lines.find((one) => what in one), 30_000);
-    return line[what] as T;
+  /** Waits for the first line of output that has this field, and returns its value. */
+  async printed<T>(field: string): Promise<T> {
+    const line = await eventually(field, () => this.lines.find((one) => field in one), 30_000);
+    return line[field] as T;
   }
 
   async kill(): Promise<void> {

@@ -1,37 +1,36 @@
 import { randomUUID } from 'node:crypto';
-import { type Redis } from 'ioredis';
-import { createLogger, createRedis } from '#platform';
+import { createLogger, createRedis, type RedisClient } from '#platform';
 import { Coalescer, type GatePolicy, reliabilityConnection, SessionGate } from '#reliability';
 import { eventually } from './eventually.js';
 import { required } from './servers.js';
 
 export interface Replica {
-  readonly redis: Redis;
-  readonly ears: Redis;
+  readonly redis: RedisClient;
+  readonly subscriber: RedisClient;
   readonly coalescer: Coalescer;
   gate(policy: GatePolicy): SessionGate;
 }
 
 const logger = createLogger({ level: 'silent', process: 'test' });
 
-/** Replicas of the product as far as they share gates and requests, with a Redis' keys of their own. */
+/** The session gates and coalescers of several replicas, all in this process. The test has Redis keys of its own. */
 export class Replicas {
-  private readonly connections: Redis[] = [];
+  private readonly connections: RedisClient[] = [];
 
   constructor(
     readonly url = required('REDIS_URL'),
     readonly keyPrefix = `t:${randomUUID()}:`,
   ) {}
 
-  /** A busy machine is not what is tested: a command has long, unless told otherwise. */
+  /** By default commands time out after 30 s, so that a busy machine does not fail a test. Some tests need a shorter time-out. */
   async start(url = this.url, commandTimeout = 30_000): Promise<Replica> {
     const config = { url, keyPrefix: this.keyPrefix };
     const redis = reliabilityConnection(config, logger, { commandTimeout });
-    const ears = createRedis(config, logger, { commandTimeout, autoResubscribe: false });
-    this.connections.push(redis, ears);
-    const coalescer = new Coalescer(redis, ears, logger);
-    await eventually('the connections', () => redis.status === 'ready' && ears.status === 'ready');
-    return { redis, ears, coalescer, gate: (policy) => new SessionGate(redis, policy) };
+    const subscriber = createRedis(config, logger, { commandTimeout, autoResubscribe: false });
+    this.connections.push(redis, subscriber);
+    const coalescer = new Coalescer(redis, subscriber, logger);
+    await eventually('the connections', () => redis.status === 'ready' && subscriber.status === 'ready');
+    return { redis, subscriber, coalescer, gate: (policy) => new SessionGate(redis, policy) };
   }
 
   end(): void {

@@ -2,10 +2,29 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { SHORT_LIVED } from './process.js';
 
 const MAIN = resolve('dist/apps/simulator/src/main.js');
 
+interface SimulatedVendors {
+  readonly vendorPaths: Readonly<Record<string, string>>;
+  readonly vendorClients: Readonly<Record<string, string>>;
+}
+
+/** The vendors of `npm start`. */
+const { href } = pathToFileURL(resolve('bin/launcher/vendors.mjs'));
+const { vendorPaths, vendorClients } = (await import(href)) as SimulatedVendors;
+
 export const CLIENT = { id: '4711', secret: 'the-secret-of-the-app' };
+
+/** The same app at every vendor. */
+const CREDENTIALS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.keys(vendorClients).flatMap((name) => [
+    [name, CLIENT.id],
+    [name.replace(/_ID$/, '_SECRET'), CLIENT.secret],
+  ]),
+);
 
 interface Overview {
   readonly athletes: ReadonlyArray<{ readonly id: string; readonly connected: boolean }>;
@@ -15,7 +34,7 @@ interface VendorCounts {
   readonly by_endpoint: Readonly<Record<string, number>>;
 }
 
-/** The vendors, as a process of their own: it judges us by what reaches its sockets. */
+/** The vendors' simulator as a separate process. Its statistics count the requests that reach its sockets. */
 export class SimulatorProcess {
   private constructor(
     private readonly child: ChildProcess,
@@ -23,15 +42,11 @@ export class SimulatorProcess {
   ) {}
 
   static async start(env: Readonly<Record<string, string>> = {}): Promise<SimulatorProcess> {
-    const secrets = ['STRAVA', 'OURA', 'WHOOP'].flatMap((vendor) => [
-      [`${vendor}_CLIENT_ID`, CLIENT.id],
-      [`${vendor}_CLIENT_SECRET`, CLIENT.secret],
-    ]);
-    const child = spawn(process.execPath, [MAIN], {
+    const child = spawn(process.execPath, [...SHORT_LIVED, MAIN], {
       env: {
         PATH: process.env.PATH,
         SIMULATOR_PORT: '0',
-        ...(Object.fromEntries(secrets) as Record<string, string>),
+        ...CREDENTIALS,
         ...env,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -40,24 +55,14 @@ export class SimulatorProcess {
     return new SimulatorProcess(child, line.replace('simulator ', ''));
   }
 
-  /** What a process of the product has to be told to use it. */
+  /** The environment with which a process of the product uses this simulator. */
   get env(): Record<string, string> {
+    const urls = Object.entries(vendorPaths).map(([name, path]) => [name, `${this.url}${path}`]);
     return {
-      STRAVA_API_URL: `${this.url}/api/v3`,
-      STRAVA_OAUTH_URL: `${this.url}/oauth`,
-      STRAVA_CLIENT_ID: CLIENT.id,
-      STRAVA_CLIENT_SECRET: CLIENT.secret,
+      ...(Object.fromEntries(urls) as Record<string, string>),
+      ...CREDENTIALS,
       STRAVA_WEBHOOK_VERIFY_TOKEN: 'verify-token',
       STRAVA_WEBHOOK_PATH_SECRET: 'a-path-nobody-guesses',
-      OURA_API_URL: `${this.url}/oura`,
-      OURA_OAUTH_URL: `${this.url}/oura/oauth`,
-      OURA_CLIENT_ID: CLIENT.id,
-      OURA_CLIENT_SECRET: CLIENT.secret,
-      WHOOP_API_URL: `${this.url}/whoop`,
-      WHOOP_OAUTH_URL: `${this.url}/whoop/oauth/oauth2`,
-      WHOOP_CLIENT_ID: CLIENT.id,
-      WHOOP_CLIENT_SECRET: CLIENT.secret,
-      BROKER_URL: `${this.url}/broker`,
     };
   }
 
@@ -70,6 +75,14 @@ export class SimulatorProcess {
     return this.control('POST', '/faults', { vendor, endpoint, kind, ...more });
   }
 
+  /** Changes the simulator's behaviour in cases that the vendor does not document. */
+  async habit(vendor: string, habits: Record<string, unknown>): Promise<void> {
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify(habits);
+    const answer = await fetch(`${this.url}/${vendor}/__sim/habits`, { method: 'PUT', headers, body });
+    if (!answer.ok) throw new Error(`habits of ${vendor}: ${answer.status} ${await answer.text()}`);
+  }
+
   async clearFaults(): Promise<void> {
     await this.control('DELETE', '/faults');
   }
@@ -78,19 +91,19 @@ export class SimulatorProcess {
     await this.control('POST', '/deauthorize', { athlete_id: id, provider });
   }
 
-  /** How often that endpoint was called, ever. */
+  /** The number of calls to that endpoint since the simulator's start. */
   async calls(vendor: string, endpoint: string): Promise<number> {
     const stats = await this.control<Record<string, VendorCounts>>('GET', '/stats');
     return stats[vendor]?.by_endpoint[endpoint] ?? 0;
   }
 
-  /** Whether any grant of that person lives. */
+  /** True if the app holds a grant of that person. */
   async isConnected(id: string): Promise<boolean> {
     const { athletes } = await this.control<Overview>('GET', '/overview');
     return athletes.some((athlete) => athlete.id === id && athlete.connected);
   }
 
-  /** A person says yes, leaving all boxes ticked or those given; answers where the vendor sends the browser. */
+  /** Answers the consent page for a person, with `choice` as its fields. Returns the URL to which the vendor redirects the browser. */
   async consent(authorizeUrl: string, choice: Readonly<Record<string, string>>): Promise<URL> {
     const url = new URL(authorizeUrl);
     for (const [name, value] of Object.entries(choice)) url.searchParams.set(name, value);

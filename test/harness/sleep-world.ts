@@ -4,6 +4,7 @@ import { type NatsConnection } from '@nats-io/transport-node';
 import { NatsServer } from './nats-server.js';
 import { eventually } from './eventually.js';
 import { createTestDatabase, openPool, type TestDatabase } from './test-database.js';
+import { type Clock, SystemClock } from '../../libs/platform/src/clock/clock.js';
 import { HealthRegistry } from '../../libs/platform/src/health/health-registry.js';
 import { createLogger, type Logger } from '../../libs/platform/src/logging/logger.js';
 import { connectNats, watchLink } from '../../libs/platform/src/nats/connect.js';
@@ -13,24 +14,25 @@ import { EventBus } from '../../libs/platform/src/nats/event-bus.js';
 import { eventStreams } from '../../libs/platform/src/nats/streams.js';
 import { type Database } from '../../libs/platform/src/database/database.js';
 import { type SleepRawReceived, sleepRawReceived } from '../../libs/sleep/src/contract/sleep-raw-received.js';
-import { NORMALISE_DURABLE } from '../../libs/sleep/src/normalise/normalise-metrics.js';
-import { Normalising } from '../../libs/sleep/src/normalise/normalising.js';
+import { NORMALISE_DURABLE } from '../../libs/sleep/src/normalise/normaliser.js';
+import { SleepConsumer } from '../../libs/sleep/src/normalise/sleep-consumer.js';
 import { SleepStore } from '../../libs/sleep/src/normalise/sleep-store.js';
 
 type Payload = SleepRawReceived['payload'];
 export const silent = createLogger({ level: 'silent', process: 'test' });
 
-export interface WorkerSurroundings {
+interface WorkerOptions {
   readonly natsUrl?: string;
   readonly databaseUrl?: string;
   readonly logger?: Logger;
+  readonly clock?: Clock;
 }
 
-export interface Worker {
+interface Worker {
   stop(): Promise<void>;
 }
 
-/** The pipeline on a NATS and a database of its own. */
+/** The sleep pipeline with its own NATS server and its own database. Its workers run in this process. */
 export class SleepWorld {
   private readonly workers: Worker[] = [];
 
@@ -38,48 +40,57 @@ export class SleepWorld {
     readonly nats: NatsServer,
     readonly connection: NatsConnection,
     readonly manager: JetStreamManager,
-    readonly databaseOf: TestDatabase,
+    readonly testDatabase: TestDatabase,
     readonly database: Database,
     readonly letters: DeadLetters,
+    private readonly dlqRetentionDays: number,
     private readonly close: () => Promise<void>,
   ) {}
 
-  static async start(): Promise<SleepWorld> {
+  static async start({ dlqRetentionDays = 7 } = {}): Promise<SleepWorld> {
     const nats = await NatsServer.start();
     const connection = await connectNats(nats.url, 'test');
     const manager = await jetstreamManager(connection);
-    for (const definition of eventStreams({ url: '', dlqRetentionDays: 7 }))
+    for (const definition of eventStreams({ dlqRetentionDays, replicas: 1 }))
       await ensureStream(manager, definition);
-    const databaseOf = await createTestDatabase();
-    const pool = await openPool(databaseOf.url);
+    const testDatabase = await createTestDatabase();
+    const pool = await openPool(testDatabase.url);
     const letters = new DeadLetters(connection, watchLink(connection));
     const close = async () => {
       await connection.close();
       await pool.close();
-      await databaseOf.drop();
+      await testDatabase.drop();
       await nats.stop();
     };
-    return new SleepWorld(nats, connection, manager, databaseOf, pool.database, letters, close);
+    const servers = [nats, connection, manager, testDatabase, pool.database] as const;
+    return new SleepWorld(...servers, letters, dlqRetentionDays, close);
   }
 
-  /** One more that shares the durable. */
-  async startWorker({ natsUrl, databaseUrl, logger = silent }: WorkerSurroundings = {}): Promise<Worker> {
+  /** Starts a worker that shares the durable consumer with the others. */
+  async startWorker({
+    natsUrl,
+    databaseUrl,
+    logger = silent,
+    clock = new SystemClock(),
+  }: WorkerOptions = {}): Promise<Worker> {
     const connection = await connectNats(natsUrl ?? this.nats.url, 'worker');
-    const pool = await openPool(databaseUrl ?? this.databaseOf.url);
+    const pool = await openPool(databaseUrl ?? this.testDatabase.url);
     const link = watchLink(connection);
     const letters = new DeadLetters(connection, link);
-    const normalising = new Normalising(
+    const consumer = new SleepConsumer(
       new SleepStore(pool.database),
       new EventBus(connection, link),
       letters,
       connection,
       logger,
       new HealthRegistry(),
+      { nats: { urls: [], replicas: 1, dlqRetentionDays: this.dlqRetentionDays } },
+      clock,
     );
-    normalising.onApplicationBootstrap();
+    consumer.onApplicationBootstrap();
     const worker = {
       stop: async () => {
-        await normalising.beforeApplicationShutdown();
+        await consumer.beforeApplicationShutdown();
         await connection.close();
         await pool.close();
       },
@@ -97,7 +108,7 @@ export class SleepWorld {
     await this.close();
   }
 
-  /** Answers the event's id. */
+  /** Publishes a raw night and returns the event's id. */
   async publish(
     payload: Payload,
     eventId: string = randomUUID(),
@@ -111,7 +122,7 @@ export class SleepWorld {
     await jetstream(this.connection).publish(sleepRawReceived.name, text, { msgID: messageId });
   }
 
-  /** Until every message that is in the stream has been settled. */
+  /** Waits until every message of the stream is acknowledged or dead-lettered. */
   async settled(deadlineMs?: number): Promise<void> {
     await eventually(
       'all settled',

@@ -1,4 +1,4 @@
-// Neither brings types along: what we use of them.
+// The two packages have no types. These are the parts that the tests use.
 
 declare module 'stremio-addon-linter' {
   interface Lint {

@@ -5,7 +5,7 @@ import {
   dataSourceOptions,
   type DatabaseLimits,
 } from '../../libs/platform/src/database/data-source-options.js';
-import { Database } from '../../libs/platform/src/database/database.js';
+import { Database, poolOf } from '../../libs/platform/src/database/database.js';
 import { type Entity } from '../../libs/platform/src/database/database.module.js';
 import { serverUrl, TEMPLATE } from './servers.js';
 
@@ -14,10 +14,20 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of one's own, cloned from the migrated template (or empty). */
+// Since Postgres 15 a clone is written to the log page by page, unless this strategy is given. A copy of the files takes a third of the
+// processor time (31 ms instead of 88 ms). Postgres 14 always copies the files.
+const POSTGRES_15 = 150_000;
+
+/** A database for one test file, cloned from the migrated template. With `template0` the database is empty. */
 export async function createTestDatabase(template = TEMPLATE): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await asAdmin((admin) => admin.query(`create database ${name} template ${template}`));
+  await asAdmin(async (admin) => {
+    const { rows } = await admin.query<{ number: number }>(
+      "select current_setting('server_version_num')::int as number",
+    );
+    const strategy = rows[0]!.number >= POSTGRES_15 ? 'strategy file_copy' : '';
+    await admin.query(`create database ${name} template ${template} ${strategy}`);
+  });
   return {
     url: serverUrl(name),
     drop: () => asAdmin((admin) => admin.query(`drop database ${name} with (force)`)),
@@ -49,7 +59,7 @@ export async function openTestDatabase(
   };
 }
 
-/** One more pool on a database that is there. */
+/** Opens a further pool on an existing database. */
 export async function openPool(
   url: string,
   entities: readonly Entity[] = [],
@@ -57,7 +67,7 @@ export async function openPool(
 ): Promise<Omit<OpenDatabase, 'url'>> {
   const options = dataSourceOptions(url, { ...LIMITS, ...limits }, () => undefined);
   const dataSource = await new DataSource({ ...options, entities: [...entities] }).initialize();
-  return { dataSource, database: new Database(dataSource), close: () => dataSource.destroy() };
+  return { dataSource, database: new Database(poolOf(dataSource)), close: () => dataSource.destroy() };
 }
 
 async function asAdmin(work: (admin: pg.Client) => Promise<unknown>): Promise<void> {

@@ -1,22 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { type Pool } from 'pg';
+import { assertValidAnswer } from './openapi-document.js';
 import { testEnvironment, tokenFor, type TestEnvironment } from './environment.js';
+import { assertDocumentedCode } from './error-codes.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
+import { NatsServer } from './nats-server.js';
 import { ProductProcess } from './process.js';
 import { queryPool } from './query-pool.js';
 import { required } from './servers.js';
 import { SimulatorProcess } from './simulator.js';
 
 const OPERATOR = randomUUID();
+// The listing and the deletion are one script, so that no process makes a key in between.
+const DELETE_KEYS = `for _, key in ipairs(redis.call('keys', ARGV[1])) do redis.call('unlink', key) end`;
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly timeScale?: number;
   readonly workers?: number;
+  /** Further environment variables of the product. With NATS_URL, the world starts no NATS server of its own. */
   readonly env?: Readonly<Record<string, string>>;
-  /** One that is migrated; without it a clone of the template. */
+  /** Further environment variables of the simulator. */
+  readonly vendors?: Readonly<Record<string, string>>;
+  /** The URL of a migrated database. By default the world has a clone of the template. */
   readonly databaseUrl?: string;
+  /** The URL of a balancer in front of apis that the caller starts. Then the world starts none. */
+  readonly address?: string;
 }
 
 export interface Answer<T> {
@@ -24,7 +34,10 @@ export interface Answer<T> {
   readonly body: T;
 }
 
-/** The product with its vendors: simulator, api and workers as processes of their own, on one database. */
+/**
+ * The product with its vendors: simulator, api and workers as separate processes on one database. A world has a NATS server of its own,
+ * because the workers of two worlds on one server would take each other's messages.
+ */
 export class World {
   readonly workers: ProductProcess[] = [];
   api: ProductProcess;
@@ -34,31 +47,42 @@ export class World {
     readonly environment: TestEnvironment,
     readonly env: Readonly<Record<string, string>>,
     readonly simulator: SimulatorProcess,
+    private readonly nats: NatsServer | undefined,
+    private readonly address: string | undefined,
   ) {}
+
+  /** Where clients reach the api. */
+  get url(): string {
+    return this.address ?? this.api.url;
+  }
 
   static async start({
     timeScale = 900,
     workers = 1,
     env: own = {},
+    vendors = {},
     databaseUrl,
+    address,
   }: WorldOptions = {}): Promise<World> {
     const TIME_SCALE = String(timeScale);
-    const simulator = await SimulatorProcess.start({ TIME_SCALE });
+    const simulator = await SimulatorProcess.start({ TIME_SCALE, ...vendors });
+    const nats = own.NATS_URL ? undefined : await NatsServer.start();
     const port = await freePort();
     const database = databaseUrl ? { url: databaseUrl, drop: () => Promise.resolve() } : undefined;
     const environment = await testEnvironment(
       {
         TIME_SCALE,
         PORT: String(port),
-        PUBLIC_URL: `http://127.0.0.1:${port}`,
+        PUBLIC_URL: address ?? `http://127.0.0.1:${port}`,
         ...simulator.env,
+        ...(nats && { NATS_URL: nats.url }),
         ...own,
       },
       database,
     );
-    const world = new World(environment, environment.env, simulator);
+    const world = new World(environment, environment.env, simulator, nats, address);
     try {
-      world.api = await ProductProcess.start('api', environment.env);
+      if (!address) world.api = await ProductProcess.start('api', environment.env);
       for (let count = 0; count < workers; count += 1) await world.startWorker();
       return world;
     } catch (error) {
@@ -67,7 +91,7 @@ export class World {
     }
   }
 
-  /** What the database says; it does not mind being asked often. */
+  /** Queries the database. Polls use it, because the api limits requests. */
   async rows<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
     this.pool ??= queryPool(this.env.DATABASE_URL);
     return (await this.pool.query<Row>(text, values)).rows;
@@ -79,7 +103,7 @@ export class World {
     return worker;
   }
 
-  /** As kill -9 does it. */
+  /** Kills a worker with SIGKILL and waits for its end. */
   async kill(worker: ProductProcess): Promise<void> {
     worker.signal('SIGKILL');
     await worker.exited();
@@ -89,6 +113,7 @@ export class World {
   async stop(): Promise<void> {
     await Promise.all([...this.workers, this.api].map((process) => process?.stop()));
     await this.simulator.stop();
+    await this.nats?.stop();
     await this.pool?.end();
     await this.environment.release();
   }
@@ -101,7 +126,7 @@ export class World {
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Answer<T>> {
-    const answer = await fetch(`${this.api.url}${path}`, {
+    const answer = await fetch(`${this.url}${path}`, {
       method,
       redirect: 'manual',
       headers: {
@@ -112,16 +137,29 @@ export class World {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     const text = await answer.text();
-    return { status: answer.status, body: (text ? JSON.parse(text) : undefined) as T };
+    const read = (text ? JSON.parse(text) : undefined) as T;
+    const { status } = answer;
+    // Every test that uses a world also checks error codes against docs/errors.md and answers against docs/openapi.json.
+    if (status >= 400) assertDocumentedCode(`${method} ${path}`, read);
+    assertValidAnswer({ method, path, status, body: read });
+    return { status, body: read };
   }
 
   /** A call of the api as an operator. */
-  async admin<T>(method: string, path: string): Promise<Answer<T>> {
+  async admin<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
     const token = await tokenFor(OPERATOR, { role: 'admin' });
-    return this.call<T>(OPERATOR, method, `/admin/${path}`, undefined, { authorization: `Bearer ${token}` });
+    return this.call<T>(OPERATOR, method, `/admin/${path}`, body, { authorization: `Bearer ${token}` });
   }
 
-  /** The athlete's job once it has that status. The database is asked meanwhile: the api counts requests. */
+  /** A new service key, for calls with `Authorization: Bearer …`. */
+  async serviceKey(...scopes: readonly string[]): Promise<string> {
+    const authorization = `Bearer ${await tokenFor(OPERATOR, { role: 'admin' })}`;
+    const body = { name: 'a test', scopes };
+    return (await this.call<{ key: string }>(OPERATOR, 'POST', '/admin/keys', body, { authorization })).body
+      .key;
+  }
+
+  /** Waits until the job has that status, then reads the job from the api. Polls the database, because the api limits requests. */
   async jobUntil(athlete: string, jobId: string, status: string, deadlineMs?: number): Promise<JobBody> {
     await eventually(
       `the job is ${status}`,
@@ -134,35 +172,41 @@ export class World {
     return (await this.call<JobBody>(athlete, 'GET', `/v1/jobs/${jobId}`)).body;
   }
 
-  /** An activity's streams, waited for so many seconds. */
+  /** Reads an activity's streams with `Prefer: wait`. */
   async streams(athlete: string, activityId: string, waitS = 0): Promise<Answer<StreamBody>> {
     const prefer = { prefer: `wait=${waitS}` };
     return this.call(athlete, 'GET', `/v1/activities/${activityId}/streams`, undefined, prefer);
   }
 
-  /** As a flush of this world's share of Redis: the others use it too. */
-  async forgetRedis(): Promise<void> {
+  /** Deletes all Redis keys of this world at once, as if Redis had restarted empty. Other test files use the same Redis. */
+  async flushRedis(): Promise<void> {
     const redis = new Redis(required('REDIS_URL'));
-    const keys = await redis.keys(`${this.env.REDIS_KEY_PREFIX}*`);
-    if (keys.length > 0) await redis.unlink(keys);
+    await redis.eval(DELETE_KEYS, 0, `${this.env.REDIS_KEY_PREFIX}*`);
     redis.disconnect();
   }
 
-  /** The simulator's control. */
+  /** A call of the simulator's control routes. */
   control<T>(method: string, path: string, body?: unknown): Promise<T> {
     return this.simulator.control<T>(method, `/${path}`, body);
   }
 
-  /** Streams of a history would take of the same windows as what is looked at. */
-  async withoutBackfill(): Promise<void> {
+  /** Pauses the backfill, because its calls would count against the windows that a test observes. */
+  async pauseBackfill(): Promise<void> {
     await this.rows('update backfill_switch set is_paused = true');
   }
 
-  async stravaStats(): Promise<StravaStats> {
-    return (await this.control<{ strava: StravaStats }>('GET', 'stats')).strava;
+  stravaStats(): Promise<VendorStats> {
+    return this.vendorStats('strava');
   }
 
-  /** A vendor-side athlete with a history; answers their id. */
+  /** The simulator's own counts of a vendor. */
+  async vendorStats(vendor: string): Promise<VendorStats> {
+    const stats = (await this.control<Record<string, VendorStats>>('GET', 'stats'))[vendor];
+    if (!stats) throw new Error(`the simulator has no vendor ${vendor}`);
+    return stats;
+  }
+
+  /** Makes an athlete with a history at Strava and returns the athlete's id at Strava. */
   async vendorAthlete(activities: number, more: Record<string, unknown> = {}): Promise<string> {
     const made = await this.control<{ id: string }>('POST', 'athletes', {
       provider: 'strava',
@@ -172,22 +216,41 @@ export class World {
     return made.id;
   }
 
-  /** The whole way of a browser: authorize page, consent, callback. */
-  async connect(athlete: string, vendorAthleteId: string, provider = 'strava'): Promise<void> {
-    const { body } = await this.call<{ authorize_url: string }>(
-      athlete,
-      'POST',
-      `/v1/connections/${provider}`,
-      {},
-    );
-    const consent = await fetch(`${body.authorize_url}&athlete_id=${vendorAthleteId}`, {
+  /**
+   * Connects an athlete as an app without a browser does: authorize page, consent, callback, confirmation. `choice`: further fields of the
+   * consent page.
+   */
+  async connect(
+    athlete: string,
+    vendorAthleteId: string,
+    provider = 'strava',
+    choice: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    const path = `/v1/connections/${provider}`;
+    const { body } = await this.posted<{ authorize_url: string }>(athlete, path, {});
+    const consented = { athlete_id: vendorAthleteId, ...choice };
+    const callback = await fetch(await this.simulator.consent(body.authorize_url, consented), {
       redirect: 'manual',
+      headers: { accept: 'application/json' },
     });
-    const callback = await fetch(consent.headers.get('location') ?? '', { redirect: 'manual' });
     if (callback.status !== 200) throw new Error(`callback: ${callback.status} ${await callback.text()}`);
+    const { confirm } = (await callback.json()) as { confirm: string };
+    // Near the boundary of a window the budget allows no call. The answer is 503 then, and the confirmation stays valid.
+    await this.posted(athlete, `${path}/confirm`, { confirm });
   }
 
-  /** Follows the import's events until it says so. */
+  /** Sends a request again after each 503. Throws after another refusal. */
+  private async posted<Body>(athlete: string, path: string, sent: object): Promise<{ readonly body: Body }> {
+    const answer = await eventually(`an answer to POST ${path}`, async () => {
+      const { status, body } = await this.call<Body>(athlete, 'POST', path, sent);
+      return status === 503 ? undefined : { status, body };
+    });
+    if (answer.status >= 300)
+      throw new Error(`POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer;
+  }
+
+  /** Reads the import's events until an event fits. If the stream ends before, this throws with the last event. */
   async importUntil(
     athlete: string,
     id: string,
@@ -206,9 +269,9 @@ export class World {
         if (fits(last)) return last;
       }
     } catch (cause) {
-      throw new Error(`the import got no further than ${JSON.stringify(last)}`, { cause });
+      throw new Error(`the last event of the import was ${JSON.stringify(last)}`, { cause });
     }
-    throw new Error(`the import ended otherwise: ${JSON.stringify(last)}`);
+    throw new Error(`the import ended without the expected event: ${JSON.stringify(last)}`);
   }
 }
 
@@ -249,15 +312,22 @@ export interface StreamBody {
   readonly retry_at: string | null;
 }
 
-export interface StravaStats {
+interface VendorWindow {
+  readonly id: number;
+  readonly used: Record<string, number>;
+  readonly over_limit: number;
+}
+
+interface VendorStats {
   readonly total: number;
   readonly by_endpoint: Readonly<Record<string, number>>;
   readonly by_status: Readonly<Record<string, number>>;
   readonly over_limit: number;
   readonly max_in_flight: number;
   readonly duplicate_requests: number;
-  readonly windows: ReadonlyArray<{ readonly id: number; readonly used: Record<string, number> }>;
-  readonly days: ReadonlyArray<{ readonly id: number; readonly used: Record<string, number> }>;
+  readonly faults_injected: number;
+  readonly windows: readonly VendorWindow[];
+  readonly days: readonly VendorWindow[];
 }
 
 export interface ReceiptBody {
@@ -274,6 +344,7 @@ export interface JobBody {
   readonly status: string;
   readonly attempt_count: number;
   readonly last_error: string | null;
+  readonly waits_for: string | null;
   readonly runs: ReadonlyArray<{
     readonly run_id: string;
     readonly status: string;
@@ -290,6 +361,7 @@ export interface StateBody {
   readonly last_description_hash: string | null;
   readonly last_result_status: string | null;
   readonly last_error: string | null;
+  readonly waits_for: string | null;
   readonly result: {
     readonly title: string;
     readonly description: string;

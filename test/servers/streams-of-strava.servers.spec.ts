@@ -14,15 +14,15 @@ import {
   reset,
   StravaDouble,
   truncatedGzip,
-} from '../../libs/strava/src/strava-streams.harness.js';
+} from '../../libs/vendors/src/strava/streams.harness.js';
 import { attemptsWith, newActivity, stateOf, streamOf } from '../../libs/streams/src/streams.harness.js';
 import { newAthlete } from '../harness/athletes.js';
 import { openTestDatabase, type OpenDatabase } from '../harness/test-database.js';
 
 const time = [0, 1, 2];
 
-/** From the vendor's bytes to our row, through all that lies between. */
-describe('streams of Strava that are not what they should be', () => {
+/** Tests the whole way from the vendor's bytes to the stored row, through every lib in between. */
+describe('malformed answers of Strava to a request for streams', () => {
   let open: OpenDatabase;
   let sql: Database;
   let athleteId: string;
@@ -43,7 +43,10 @@ describe('streams of Strava that are not what they should be', () => {
   async function fetched(...replies: Reply[]): Promise<string> {
     strava.replies = replies;
     const id = await newActivity(sql, athleteId);
-    await attempts.attempt({ id, athleteId, externalActivityId: '4711' }, { class: 'backfill', waitMs: 0 });
+    await attempts.attempt(
+      { id, athleteId, provider: 'strava', externalActivityId: '4711' },
+      { class: 'backfill', waitMs: 0 },
+    );
     return id;
   }
 
@@ -67,7 +70,7 @@ describe('streams of Strava that are not what they should be', () => {
     ['lists in lists', enveloped({ time: [0], rr: [[[1]]] }), 'rr: sample 1 is neither'],
     ['positions of three', enveloped({ time: [0], latlng: [[1, 2, 3]] }), 'latlng: sample 1 is not a pair'],
     ['an envelope in an envelope', enveloped({ time: { data: [0] } }), 'time: is not a list of samples'],
-    ['names that none can have', enveloped({ time: [0], 'a"; --': [1] }), 'channel 2 has a name'],
+    ['names that none can have', enveloped({ time: [0], 'a"; --': [1] }), 'channel 2 has an invalid name'],
     [
       'a complaint that says to be fine',
       json({ message: 'Rate Limit', errors: [] }),
@@ -81,30 +84,33 @@ describe('streams of Strava that are not what they should be', () => {
     ['half of an answer', brokenOff, 'the connection failed'],
     ['a reset', reset, 'the connection failed'],
     ['500', json('', 500), 'status 500'],
-    ['403', json(fault('Activity', 'visibility', 'private'), 403), 'does not allow it'],
+    ['403', json(fault('Activity', 'visibility', 'private'), 403), 'refused the request (403)'],
     ['401, and once more', json('', 401), 'refuses the tokens'],
-  ])('fail with a reason for people, and nothing is stored: %s', async (_, reply, reason) => {
-    const id = await fetched(reply);
-    expect(await stateOf(sql, id)).toMatchObject({
-      status: 'failed',
-      error: expect.stringContaining(reason),
-      retries: 1,
-    });
-    expect(await streamOf(sql, id)).toBeUndefined();
-    expect((await strava.ledger()).every((status) => status !== null)).toBe(true);
-  });
+  ])(
+    'streams of Strava fail with a reason for people, and nothing is stored: %s',
+    async (_, reply, reason) => {
+      const id = await fetched(reply);
+      expect(await stateOf(sql, id)).toMatchObject({
+        status: 'failed',
+        error: expect.stringContaining(reason),
+        retries: 1,
+      });
+      expect(await streamOf(sql, id)).toBeUndefined();
+      expect((await strava.ledger()).every((status) => status !== null)).toBe(true);
+    },
+  );
 
   it.each<[string, Reply]>([
     ['an empty object', json({})],
     ['channels without a sample', enveloped({ time: [], watts: [] })],
     ['404', json(fault('Activity', 'id', 'not found'), 404)],
-  ])('are none: %s', async (_, reply) => {
+  ])('streams of Strava are unavailable: %s', async (_, reply) => {
     const id = await fetched(reply);
     expect(await stateOf(sql, id)).toMatchObject({ status: 'unavailable', error: null });
     expect(await streamOf(sql, id)).toBeUndefined();
   });
 
-  it('wait where Strava says 429, and cost no attempt', async () => {
+  it('a 429 of Strava defers the streams and uses no attempt', async () => {
     const id = await fetched(json('', 429, { 'retry-after': '60' }));
     const { status, error, retries, deferred_until } = await stateOf(sql, id);
     expect({ status, error, retries }).toEqual({
@@ -115,7 +121,7 @@ describe('streams of Strava that are not what they should be', () => {
     expect(deferred_until!.getTime()).toBeGreaterThan(Date.now() + 55_000);
   });
 
-  it('are stored whole where only the first answer was odd, with what we do not know, but for what Postgres cannot hold', async () => {
+  it('streams of Strava are stored after a 503 to the first call, with unknown channels and without NUL characters', async () => {
     const id = await fetched(
       json('', 503),
       enveloped({ rr: [[1], [], [2, null]], time, gear: ['39x17', null, 'a\0b'] }),

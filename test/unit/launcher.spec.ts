@@ -1,39 +1,57 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-// The launcher is plain JavaScript: what is used of it is declared here.
+// The launcher is plain JavaScript, so the functions that these tests call are declared here.
 interface Launcher {
-  arguments: {
-    readArguments(args: string[], options: object, usage: string): { values: Record<string, unknown> };
-  };
-  files: { writeAtomically(file: string, content: string, options?: { mode: number }): void };
-  jest: { countsOf(report: object | null): object | null };
-  lock: {
+  files: {
+    writeAtomically(file: string, content: string, options?: { mode: number }): void;
     takeLock(file: string): { pid: number } | null;
     holderOf(file: string): { pid: number } | null;
     releaseLock(file: string): void;
   };
+  'last-release': { newestRelease(tags: readonly string[]): string | undefined };
   'node-version': { problemWithNode(version: string): string | null };
-  packages: { isInstalledFrom(lockfile: object | null, record: object | null): boolean };
+  packages: {
+    isInstalledFrom(lockfile: object | null, record: object | null): boolean;
+    countsOf(report: object | null): object | null;
+  };
   ports: {
     nextFreePort(wanted: number, taken?: number[]): Promise<number>;
     anyFreePort(preferred?: number): Promise<number>;
   };
-  'process-identity': {
+  processes: {
     bornAt(pid: number): string | null;
     isAlive(process: { pid: number; born: string | null }): boolean;
   };
-  programs: { isAtLeast(version: string, minimum: string): boolean };
-  secrets: { ensureSecrets(folder: string): Record<string, string> };
-  'servers/nats': {
-    configurationFor(options: { data: string; port: number; version: string; isDurable: boolean }): string;
+  programs: {
+    isAtLeast(version: string, minimum: string): boolean;
+    optionalIn(
+      name: string,
+      programs: { found: Record<string, { file: string }>; complaint: string | null },
+    ): string | undefined;
   };
-  tokens: { makeToken(options: { subject: string; isAdmin?: boolean; secret: string }): string };
+  secrets: {
+    ensureSecrets(folder: string): Record<string, string>;
+    readSecrets(folder: string): Record<string, string> | null;
+    makeToken(options: { subject: string; isAdmin?: boolean; secret: string }): string;
+  };
+  servers: {
+    natsConfiguration(options: {
+      data: string;
+      port: number;
+      password: string;
+      version: string;
+      isDurable: boolean;
+    }): string;
+  };
+  terminal: {
+    readArguments(args: string[], options: object, usage: string): { values: Record<string, unknown> };
+  };
 }
 
 async function launcher<Name extends keyof Launcher>(name: Name): Promise<Launcher[Name]> {
@@ -47,8 +65,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+it('newestRelease returns the highest version from 0.2.0 on, number by number, and no preview', async () => {
+  const { newestRelease } = await launcher('last-release');
+  expect(newestRelease(['v0.2.0', 'v0.10.1', 'v0.9.3', 'v0.11.0-rc.1', 'nightly'])).toBe('v0.10.1');
+  expect(newestRelease(['v0.1.0', 'v0.2', ''])).toBeUndefined();
+});
+
 describe('ports', () => {
-  it('moves on from a port that is taken, and from one already promised', async () => {
+  it('nextFreePort skips a taken port and a port in the list of taken ones', async () => {
     const { nextFreePort } = await launcher('ports');
     const { server, port } = await takenPort();
     try {
@@ -60,7 +84,7 @@ describe('ports', () => {
     }
   });
 
-  it('keeps to the preferred port as long as it is free', async () => {
+  it('anyFreePort returns the preferred port if it is free, and another port if it is taken', async () => {
     const { anyFreePort } = await launcher('ports');
     const free = await anyFreePort();
     expect(await anyFreePort(free)).toBe(free);
@@ -81,7 +105,7 @@ describe('packages', () => {
   };
   const record = { packages: { 'node_modules/a': { version: '1.0.0', integrity: 'sha512-a' } } };
 
-  it('are installed when npm recorded this lockfile, leaving out what is for other machines', async () => {
+  it('isInstalledFrom is true if npm’s record has all packages of the lockfile, apart from optional packages of other systems', async () => {
     const { isInstalledFrom } = await launcher('packages');
     expect(isInstalledFrom(lockfile, record)).toBe(true);
   });
@@ -97,23 +121,23 @@ describe('packages', () => {
       'something else is installed too',
       { packages: { ...record.packages, 'node_modules/b': { version: '1.0.0' } } },
     ],
-  ])('are not when %s', async (_, installed) => {
+  ])('packages do not count as installed when %s', async (_, installed) => {
     const { isInstalledFrom } = await launcher('packages');
     expect(isInstalledFrom(lockfile, installed)).toBe(false);
   });
 });
 
 describe('processes', () => {
-  it('are known by pid and birth, so that a recycled pid is nobody we know', async () => {
-    const { bornAt, isAlive } = await launcher('process-identity');
+  it('isAlive is true only if pid and start time match the record, so a reused pid counts as ended', async () => {
+    const { bornAt, isAlive } = await launcher('processes');
     const born = bornAt(process.pid);
     expect(isAlive({ pid: process.pid, born })).toBe(true);
     expect(isAlive({ pid: process.pid, born: `${born}-another` })).toBe(false);
     expect(isAlive({ pid: process.pid, born: null })).toBe(false);
   });
 
-  it('have no birth once they ended', async () => {
-    const { bornAt } = await launcher('process-identity');
+  it('bornAt returns null for a process that has ended', async () => {
+    const { bornAt } = await launcher('processes');
     const child = spawn(process.execPath, ['-e', '']);
     await new Promise((resolve) => child.once('close', resolve));
     expect(bornAt(child.pid!)).toBeNull();
@@ -121,8 +145,8 @@ describe('processes', () => {
 });
 
 describe('the lock', () => {
-  it('names its holder to everyone else, until it is released', async () => {
-    const { takeLock, releaseLock, holderOf } = await launcher('lock');
+  it('takeLock returns the holder of a taken lock, and releaseLock deletes the lock file', async () => {
+    const { takeLock, releaseLock, holderOf } = await launcher('files');
     const file = path.join(folder, 'lock');
     expect(takeLock(file)).toBeNull();
     expect(takeLock(file)?.pid).toBe(process.pid);
@@ -131,15 +155,15 @@ describe('the lock', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is nobody’s when its holder died, even if the pid lives on in another process', async () => {
-    const { takeLock } = await launcher('lock');
+  it('takeLock takes a lock whose holder has ended, even if another process has the same pid', async () => {
+    const { takeLock } = await launcher('files');
     const file = path.join(folder, 'lock');
     writeFileSync(file, JSON.stringify({ pid: process.pid, born: 'before this process' }));
     expect(takeLock(file)).toBeNull();
   });
 
-  it('is nobody’s when it cannot be read', async () => {
-    const { takeLock } = await launcher('lock');
+  it('takeLock takes a lock whose file is damaged', async () => {
+    const { takeLock } = await launcher('files');
     const file = path.join(folder, 'lock');
     writeFileSync(file, '{"pid":');
     expect(takeLock(file)).toBeNull();
@@ -147,8 +171,8 @@ describe('the lock', () => {
 });
 
 describe('tokens', () => {
-  it('are HS256 JWTs for the subject, valid thirty days', async () => {
-    const { makeToken } = await launcher('tokens');
+  it('makeToken makes an HS256 JWT for the subject, valid for thirty days', async () => {
+    const { makeToken } = await launcher('secrets');
     const [header, claims, signature] = makeToken({ subject: 'a-1', secret: 'secret' }).split('.') as [
       string,
       string,
@@ -161,8 +185,8 @@ describe('tokens', () => {
     expect(signature).toBe(createHmac('sha256', 'secret').update(`${header}.${claims}`).digest('base64url'));
   });
 
-  it('carry the role of an admin', async () => {
-    const { makeToken } = await launcher('tokens');
+  it('makeToken adds the role admin for an operator', async () => {
+    const { makeToken } = await launcher('secrets');
     const [, claims] = makeToken({ subject: 'a-1', isAdmin: true, secret: 'secret' }).split('.') as [
       string,
       string,
@@ -172,14 +196,34 @@ describe('tokens', () => {
 });
 
 describe('secrets', () => {
-  it('are made once, for this user’s eyes only', async () => {
+  it('ensureSecrets makes the secrets once, in a file that only this user can read', async () => {
     const { ensureSecrets } = await launcher('secrets');
     const first = ensureSecrets(folder);
     expect(ensureSecrets(folder)).toEqual(first);
     expect(statSync(path.join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);
   });
 
-  it('hold a versioned key of 32 bytes', async () => {
+  it('ensureSecrets keeps the secrets of an earlier version and makes only the missing ones', async () => {
+    const { ensureSecrets, readSecrets } = await launcher('secrets');
+    expect(readSecrets(folder)).toBeNull();
+    const { redis_password: _new, ...earlier } = ensureSecrets(folder);
+    writeFileSync(path.join(folder, 'secrets.json'), JSON.stringify(earlier));
+    expect(ensureSecrets(folder)).toEqual({ ...earlier, redis_password: expect.any(String) });
+  });
+
+  it.each(['', '{"JWT_SECRET":"a', 'null', '[]', '{}', '{"ENCRYPTION_KEYS":""}', '{"ENCRYPTION_KEYS":1}'])(
+    'a damaged secrets.json (%s) is refused and not replaced',
+    async (content) => {
+      const { ensureSecrets, readSecrets } = await launcher('secrets');
+      const file = path.join(folder, 'secrets.json');
+      writeFileSync(file, content);
+      for (const read of [ensureSecrets, readSecrets])
+        expect(() => read(folder)).toThrow(/is damaged .*restore the file, or `npm run reset`/);
+      expect(readFileSync(file, 'utf8')).toBe(content);
+    },
+  );
+
+  it('ENCRYPTION_KEYS is version 1 of a key of 32 bytes', async () => {
     const { ensureSecrets } = await launcher('secrets');
     const [version, key] = ensureSecrets(folder).ENCRYPTION_KEYS!.split(':') as [string, string];
     expect(version).toBe('1');
@@ -190,20 +234,47 @@ describe('secrets', () => {
 describe('arguments', () => {
   const options = { athlete: { type: 'string' }, admin: { type: 'boolean' } };
 
-  it('are read', async () => {
-    const { readArguments } = await launcher('arguments');
+  it('readArguments returns the values of strings and flags', async () => {
+    const { readArguments } = await launcher('terminal');
     const { values } = readArguments(['--athlete', 'a-1', '--admin'], options, 'usage');
     expect({ ...values }).toEqual({ athlete: 'a-1', admin: true });
   });
 
-  it.each([[['--atlete', 'a-1']], [['--athlete']], [['a-1']]])('answer %j with the usage', async (args) => {
-    const { readArguments } = await launcher('arguments');
-    expect(() => readArguments(args, options, 'npm run token')).toThrow(/Usage: npm run token$/);
+  it.each([[['--atlete', 'a-1']], [['--athlete']], [['a-1']]])(
+    'readArguments refuses %j and ends its message with the usage',
+    async (args) => {
+      const { readArguments } = await launcher('terminal');
+      expect(() => readArguments(args, options, 'npm run token')).toThrow(/Usage: npm run token$/);
+    },
+  );
+});
+
+describe('a program that only tests need', () => {
+  it('optionalIn returns the path of an installed PgBouncer', async () => {
+    const { optionalIn } = await launcher('programs');
+    const found = { pgbouncer: { file: '/usr/sbin/pgbouncer' } };
+    expect(optionalIn('pgbouncer', { found, complaint: null })).toBe('/usr/sbin/pgbouncer');
   });
+
+  it.each([
+    ['cannot be installed', null, ''],
+    ['failed to be installed', 'E: Unable to locate package', 'E: Unable to locate package'],
+  ])(
+    'optionalIn says that the tests of Prometheus are skipped if Prometheus %s',
+    async (_, complaint, reason) => {
+      const { optionalIn } = await launcher('programs');
+      const said = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+      expect(optionalIn('prometheus', { found: {}, complaint })).toBeUndefined();
+      const text = said.mock.calls.map(([line]) => String(line)).join('');
+      said.mockRestore();
+      expect(text).toContain('Prometheus is not installed, so its tests are skipped');
+      expect(text).toContain(reason);
+    },
+  );
 });
 
 describe('versions', () => {
-  it('compare by number', async () => {
+  it('isAtLeast compares versions number by number', async () => {
     const { isAtLeast } = await launcher('programs');
     expect(isAtLeast('2.10.1', '2.9.4')).toBe(true);
     expect(isAtLeast('2.9.3', '2.9.4')).toBe(false);
@@ -212,7 +283,7 @@ describe('versions', () => {
     expect(isAtLeast('6.0.16', '6.2')).toBe(false);
   });
 
-  it('of Node too old are answered with one sentence', async () => {
+  it('problemWithNode names the running and the required version for a Node older than 20.19', async () => {
     const { problemWithNode } = await launcher('node-version');
     expect(problemWithNode('20.19.0')).toBeNull();
     expect(problemWithNode('24.1.0')).toBeNull();
@@ -222,29 +293,31 @@ describe('versions', () => {
 
 describe('a run that is interrupted', () => {
   const RUN = new URL('../../bin/launcher/run.mjs', import.meta.url).href;
-  // The child notes its pid, and the run says so, once both can be interrupted.
-  const program = (isOrdinary: boolean) => `
+  // The program prints the pid of its child once the program and the child can be interrupted.
+  const program = (isSuccess: boolean) => `
     import { run } from '${RUN}';
-    await run(async ({ children, interruptionIsSuccess, untilInterrupted }) => {
+    await run(async ({ children, treatInterruptAsSuccess, untilInterrupted }) => {
       const child = children.start('sleeper', 'sleep', ['60'], { log: process.argv[1] });
-      if (${isOrdinary}) interruptionIsSuccess();
+      if (${isSuccess}) treatInterruptAsSuccess('stopped');
       console.log(child.pid);
       await untilInterrupted;
     });`;
 
   it.each([
-    ['SIGTERM', true, 0],
-    ['SIGINT', true, 0],
-    ['SIGHUP', true, 0],
-    ['SIGTERM', false, 143],
-    ['SIGINT', false, 130],
-    ['SIGHUP', false, 129],
+    ['SIGTERM', 0, 'of npm start', true],
+    ['SIGINT', 0, 'of npm start', true],
+    ['SIGHUP', 0, 'of npm start', true],
+    ['SIGTERM', 143, 'of another command', false],
+    ['SIGINT', 130, 'of another command', false],
+    ['SIGHUP', 129, 'of another command', false],
   ] as const)(
-    'by %s, which is ordinary: %s, ends what it started and answers %i',
-    async (signal, isOrdinary, code) => {
-      const { bornAt } = await launcher('process-identity');
-      const args = ['--input-type=module', '--eval', program(isOrdinary), path.join(folder, 'sleeper.log')];
-      const runner = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    'after %s a run ends its child and exits with %i, if it is the run %s',
+    async (signal, code, _, isSuccess) => {
+      const { bornAt } = await launcher('processes');
+      const args = ['--input-type=module', '--eval', program(isSuccess), path.join(folder, 'sleeper.log')];
+      const runner = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+      let seen = '';
+      runner.stderr.setEncoding('utf8').on('data', (text) => (seen += text));
       const sleeper = await new Promise<number>((resolve) =>
         runner.stdout.once('data', (bytes: Buffer) => resolve(Number(bytes.toString()))),
       );
@@ -252,25 +325,58 @@ describe('a run that is interrupted', () => {
       runner.kill(signal);
       expect(await new Promise((resolve) => runner.once('close', resolve))).toBe(code);
       expect(bornAt(sleeper)).toBeNull();
+      expect(seen).toBe(isSuccess ? 'stopping …\nstopped\n' : 'stopping …\n');
     },
   );
 });
 
+describe('progress without a terminal', () => {
+  const TERMINAL = new URL('../../bin/launcher/terminal.mjs', import.meta.url).href;
+  const seenOf = (program: string) => {
+    const script = `import { say, step } from '${TERMINAL}'; ${program}`;
+    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+      encoding: 'utf8',
+    });
+    return stderr.replaceAll(/\d+\.\d s/g, 'N s');
+  };
+
+  it.each([
+    ['a step that succeeds', `await step('building', async () => {})`, 'building … N s\n'],
+    [
+      'a step that fails',
+      `await step('building', async () => { throw 1; }).catch(() => {})`,
+      'building … failed after N s\n',
+    ],
+    [
+      'a message during a step',
+      `await step('importing', async () => say('  half')); say('done')`,
+      'importing …\n  half\nimporting … N s\ndone\n',
+    ],
+    [
+      'a step that never ends',
+      `void step('building', () => new Promise(() => {})); say('x')`,
+      'building …\nx\n',
+    ],
+  ])('without a terminal, progress prints whole lines for %s', (_, program, lines) =>
+    expect(seenOf(program)).toBe(lines),
+  );
+});
+
 describe('the NATS configuration', () => {
-  it('asks for a sync with every message only where the server knows how', async () => {
-    const { configurationFor } = await launcher('servers/nats');
-    const given = { data: '/data', port: 4222, isDurable: true };
-    expect(configurationFor({ ...given, version: '2.10.0' })).toContain('sync_interval: always');
-    expect(configurationFor({ ...given, version: '2.9.10' })).not.toContain('sync_interval');
-    expect(configurationFor({ ...given, version: '2.12.0', isDurable: false })).not.toContain(
+  it('natsConfiguration syncs every message only for durable servers, and only on NATS 2.10 or newer', async () => {
+    const { natsConfiguration } = await launcher('servers');
+    const given = { data: '/data', port: 4222, password: 'p', isDurable: true };
+    expect(natsConfiguration({ ...given, version: '2.10.0' })).toContain('sync_interval: always');
+    expect(natsConfiguration({ ...given, version: '2.9.10' })).not.toContain('sync_interval');
+    expect(natsConfiguration({ ...given, version: '2.12.0', isDurable: false })).not.toContain(
       'sync_interval',
     );
   });
 });
 
 describe('test counts', () => {
-  it('include a test file that could not be loaded among the failed', async () => {
-    const { countsOf } = await launcher('jest');
+  it('countsOf counts a test file that cannot be loaded as a failure', async () => {
+    const { countsOf } = await launcher('packages');
     const report = {
       numPassedTests: 3,
       numFailedTests: 1,
@@ -284,7 +390,7 @@ describe('test counts', () => {
 });
 
 describe('files', () => {
-  it('are replaced as a whole and leave no draft', async () => {
+  it('writeAtomically replaces the whole file and leaves no draft', async () => {
     const { writeAtomically } = await launcher('files');
     const file = path.join(folder, 'run.json');
     writeAtomically(file, 'old');

@@ -1,20 +1,20 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { readRecording } from '../../libs/streams/src/recording/recording.js';
+import { type Activity, createHistory, streamsOf, summaryOf, type Truth, truthOf } from '#training-world';
 import {
-  type Activity,
-  createHistory,
-  streamsOf,
-  summaryOf,
-  type Truth,
-  truthOf,
-} from '../../apps/simulator/src/athletes/index.js';
-import { type EarlierActivity, type Facts, type Profile, shapeOf, type RunShape, usualOf } from '#run-shape';
+  type EarlierActivity,
+  type ShapeFacts,
+  type Profile,
+  shapeOf,
+  type RunShape,
+  usualOf,
+} from '#run-shape';
 
-// The rules were tuned on athletes 1 to 125; nobody tuned anything on these.
+// The rules were tuned on athletes 1 to 125, so these athletes are new to them.
 const FIRST_ATHLETE = 7_001;
 const ATHLETES = 25;
 const ACTIVITIES_EACH = 20;
-/** What an athlete's rows before the activity go back to. */
+/** The number of an athlete's earlier activities that the rules get. */
 const EARLIER = 120;
 
 const READ = ['time', 'distance', 'velocity_smooth', 'altitude', 'heartrate', 'watts'] as const;
@@ -24,33 +24,33 @@ interface Judged {
   readonly shape: RunShape;
 }
 
-type Row = Facts & EarlierActivity;
+type Row = ShapeFacts & EarlierActivity;
 
-describe('the shape of the simulator’s known workouts', () => {
+describe('the shape of planned workouts', () => {
   let judged: Judged[] = [];
 
   beforeAll(() => {
     judged = Array.from({ length: ATHLETES }, (_, index) => judge(FIRST_ATHLETE + index)).flat();
   }, 120_000);
 
-  it('is the profile that was planned in at least 95 of 100', () => {
+  it('run-shape finds the planned profile of at least 95 % of the simulator’s workouts', () => {
     const wrong = judged.filter(({ truth, shape }) => shape.profile !== expectedOf(truth));
     const share = wrong.length / judged.length;
     expect(judged).toHaveLength(500);
-    // So that a failure says which.
+    // If the test fails, the message lists the workouts with a wrong profile.
     expect(share > 0.05 ? wrong.map(({ truth, shape }) => `${truth.session}: ${shape.profile}`) : []).toEqual(
       [],
     );
   });
 
-  it('counts the repetitions of at least 90 of 100 sessions exactly', () => {
+  it('run-shape counts the repetitions of at least 90 % of the sessions exactly', () => {
     const sessions = judged.filter(({ truth }) => truth.repetitions > 0);
     const wrong = sessions.filter(({ truth, shape }) => shape.repetitions?.count !== truth.repetitions);
     expect(sessions.length).toBeGreaterThan(50);
     expect(wrong.length / sessions.length).toBeLessThanOrEqual(0.1);
   });
 
-  it('finds where nine of ten repetitions begin and end to within five seconds', () => {
+  it('run-shape finds at least 90 % of the starts and ends of repetitions to within five seconds if it counts the repetitions right', () => {
     const offs = judged.flatMap(({ truth, shape }) => {
       const planned = truth.segments.filter(({ repetition, kind }) => repetition && kind !== 'recovery');
       const found = shape.segments.filter(({ kind }) => kind === 'work' || kind === 'climb');
@@ -63,7 +63,7 @@ describe('the shape of the simulator’s known workouts', () => {
     expect(offs.filter((seconds) => seconds <= 5).length / offs.length).toBeGreaterThanOrEqual(0.9);
   });
 
-  it('measures the drift of the heart to within three points in nine of ten even sessions', () => {
+  it('run-shape measures heart rate drift to within three percentage points in at least 90 % of the even sessions', () => {
     const offs = judged.flatMap(({ truth, shape }) => {
       const planned = truth.heart_rate_drift_percent;
       const found = shape.heart_rate_drift_percent;
@@ -73,7 +73,7 @@ describe('the shape of the simulator’s known workouts', () => {
     expect(offs.filter((points) => points <= 3).length / offs.length).toBeGreaterThanOrEqual(0.9);
   });
 
-  it('names what repetitions by speed have in common as it was planned, in nine of ten', () => {
+  it('run-shape finds the planned distance and duration of repetitions in at least 90 % of the runs and swims with repetitions', () => {
     const sessions = judged.filter(
       ({ truth, shape }) =>
         shape.repetitions && ['intervals', 'swim'].includes(truth.profile) && !isRide(truth),
@@ -86,7 +86,7 @@ describe('the shape of the simulator’s known workouts', () => {
     expect(right.length / sessions.length).toBeGreaterThanOrEqual(0.9);
   });
 
-  it('finds more than four of five workouts without knowing anything of the athlete', () => {
+  it('run-shape finds the profile of more than 80 % of the workouts of an unknown athlete', () => {
     const few = [FIRST_ATHLETE, FIRST_ATHLETE + 1, FIRST_ATHLETE + 2, FIRST_ATHLETE + 3].flatMap((seed) =>
       judge(seed, false),
     );

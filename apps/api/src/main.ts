@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { run } from '#platform';
+import { loadProductConfig } from '#vendors';
 import { api } from './role.js';
 
-await run(api);
+await run(loadProductConfig, api);

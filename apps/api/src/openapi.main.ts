@@ -2,13 +2,14 @@ import 'reflect-metadata';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { NestFactory } from '@nestjs/core';
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpAdapter, createLogger, loadConfig, SurroundingsModule } from '#platform';
+import { createHttpAdapter, createLogger, environment, SurroundingsModule, variablesOf } from '#platform';
+import { loadProductConfig, VENDOR_SETTINGS } from '#vendors';
 import { ApiModule } from './api.module.js';
-import { describeApi } from './openapi.js';
+import { configurationReference } from './openapi/configuration.js';
+import { describeApi } from './openapi/document.js';
 
-// Writes docs/openapi.json from the code, or with --check says whether it is current. Nothing is connected to: in
-// preview no provider is made, so the configuration only has to be well-formed.
-const FILE = 'docs/openapi.json';
+// Writes the documents that come from the code: docs/openapi.json and the configuration reference. With --check it only compares them with the
+// code. It connects to no server: in preview mode Nest creates no provider, so the configuration only has to be well-formed.
 const NOWHERE = {
   DATABASE_URL: 'postgres://localhost/none',
   REDIS_URL: 'redis://localhost',
@@ -17,19 +18,24 @@ const NOWHERE = {
   ENCRYPTION_KEYS: `1:${Buffer.alloc(32).toString('base64')}`,
 };
 
-const surroundings = SurroundingsModule.with(
-  loadConfig(NOWHERE),
-  createLogger({ level: 'silent', process: 'openapi' }),
-);
+const config = loadProductConfig(NOWHERE);
+const surroundings = SurroundingsModule.with(config, createLogger({ level: 'silent', process: 'openapi' }));
 const app = await NestFactory.create<NestFastifyApplication>(
   { module: ApiModule, imports: [surroundings] },
   createHttpAdapter([]),
   { preview: true, logger: false, abortOnError: false },
 );
-const text = `${JSON.stringify(describeApi(app), null, 2)}\n`;
+const documents = {
+  'docs/openapi.json': `${JSON.stringify(describeApi(app, config.http.publicUrl), null, 2)}\n`,
+  'docs/operations/configuration.md': configurationReference(readFileSync('.env.example', 'utf8'), {
+    ...environment,
+    ...variablesOf(VENDOR_SETTINGS),
+  }),
+};
 
-if (!process.argv.includes('--check')) writeFileSync(FILE, text);
-else if (readFileSync(FILE, 'utf8') !== text) {
-  console.error(`${FILE} differs from the code: run \`npm run openapi\` and commit it`);
-  process.exitCode = 1;
-}
+for (const [file, text] of Object.entries(documents))
+  if (!process.argv.includes('--check')) writeFileSync(file, text);
+  else if (readFileSync(file, 'utf8') !== text) {
+    console.error(`${file} differs from the code: run \`npm run openapi\` and commit it`);
+    process.exitCode = 1;
+  }

@@ -1,4 +1,4 @@
-// The compiled simulator as a process of its own, hence among the tests that come after a build.
+// This test needs a build, because it starts the compiled simulator as a process.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -78,87 +78,93 @@ async function connect(): Promise<{ id: string; access: string; refresh: string 
   };
 }
 
-/** Until the file has all that has happened so far: it is written whole, a moment after a change. */
+/** Adds an athlete and waits until the state file contains the id. The file then contains all earlier changes too. */
 async function untilSaved(): Promise<void> {
   const { body } = await call('POST', '/__sim/athletes', { provider: 'oura', nights: 1 });
   const last = JSON.stringify(body.id);
   await eventually('it is saved', () => readFileSync(stateFile, 'utf8').includes(last));
 }
 
-it.each(['SIGTERM', 'SIGKILL'] as const)('goes on after %s as if nothing had happened', async (signal) => {
-  const events: Json[] = [];
-  app = http.createServer((request, response) => {
-    const challenge = new URL(request.url!, 'http://app').searchParams.get('hub.challenge');
-    void request.toArray().then((chunks: Buffer[]) => {
-      if (request.method === 'POST') events.push(JSON.parse(Buffer.concat(chunks).toString()) as Json);
-      response.end(JSON.stringify({ 'hub.challenge': challenge }));
+it.each(['SIGTERM', 'SIGKILL'] as const)(
+  'a simulator restarted after %s answers the same bytes, keeps its tokens and sends events',
+  async (signal) => {
+    const events: Json[] = [];
+    app = http.createServer((request, response) => {
+      const challenge = new URL(request.url!, 'http://app').searchParams.get('hub.challenge');
+      void request.toArray().then((chunks: Buffer[]) => {
+        if (request.method === 'POST') events.push(JSON.parse(Buffer.concat(chunks).toString()) as Json);
+        response.end(JSON.stringify({ 'hub.challenge': challenge }));
+      });
     });
-  });
-  await new Promise<void>((resolve) => app!.listen(0, '127.0.0.1', resolve));
-  const callback_url = `http://127.0.0.1:${(app.address() as AddressInfo).port}/hook`;
+    await new Promise<void>((resolve) => app!.listen(0, '127.0.0.1', resolve));
+    const callback_url = `http://127.0.0.1:${(app.address() as AddressInfo).port}/hook`;
 
-  stateFile = path.join(folder, `${signal}.json`);
-  await start();
-  const { id, access, refresh } = await connect();
-  const subscription = { ...CLIENT, callback_url, verify_token: 'vt' };
-  expect((await call('POST', '/api/v3/push_subscriptions', subscription)).status).toBe(201);
-  const made = await call('POST', '/__sim/activities', { athlete_id: id, repetitions: 5 });
-  const list = '/api/v3/athlete/activities?per_page=200';
-  const [, edited, deleted] = (
-    JSON.parse((await call('GET', list, undefined, access)).text) as { id: number }[]
-  ).map((activity) => String(activity.id));
-  await call('PATCH', `/__sim/activities/${edited!}`, { name: 'Edited' });
-  expect((await call('DELETE', `/__sim/activities/${deleted!}`)).status).toBe(200);
-  const paths = [
-    '/api/v3/athlete',
-    list,
-    `${list}&page=2`,
-    `/api/v3/activities/${edited!}`,
-    `/api/v3/activities/${String(made.body.id)}/streams?keys=time,heartrate,latlng`,
-  ];
-  const read = () => Promise.all(paths.map(async (at) => (await call('GET', at, undefined, access)).text));
-  const before = await read();
-  if (signal === 'SIGKILL') await untilSaved();
-  expect(await end(signal)).toBe(signal === 'SIGTERM' ? 0 : null);
+    stateFile = path.join(folder, `${signal}.json`);
+    await start();
+    const { id, access, refresh } = await connect();
+    const subscription = { ...CLIENT, callback_url, verify_token: 'vt' };
+    expect((await call('POST', '/api/v3/push_subscriptions', subscription)).status).toBe(201);
+    const made = await call('POST', '/__sim/activities', { athlete_id: id, repetitions: 5 });
+    const list = '/api/v3/athlete/activities?per_page=200';
+    const [, edited, deleted] = (
+      JSON.parse((await call('GET', list, undefined, access)).text) as { id: number }[]
+    ).map((activity) => String(activity.id));
+    await call('PATCH', `/__sim/activities/${edited!}`, { name: 'Edited' });
+    expect((await call('DELETE', `/__sim/activities/${deleted!}`)).status).toBe(200);
+    const paths = [
+      '/api/v3/athlete',
+      list,
+      `${list}&page=2`,
+      `/api/v3/activities/${edited!}`,
+      `/api/v3/activities/${String(made.body.id)}/streams?keys=time,heartrate,latlng`,
+    ];
+    const read = () => Promise.all(paths.map(async (at) => (await call('GET', at, undefined, access)).text));
+    const before = await read();
+    if (signal === 'SIGKILL') await untilSaved();
+    expect(await end(signal)).toBe(signal === 'SIGTERM' ? 0 : null);
 
-  await start();
-  expect(await read()).toEqual(before);
-  expect((await call('GET', `/api/v3/activities/${deleted!}`, undefined, access)).status).toBe(404);
-  const renewal = { ...CLIENT, grant_type: 'refresh_token', refresh_token: refresh };
-  expect((await call('POST', '/oauth/token', renewal)).status).toBe(200);
-  const told = events.length;
-  await call('PATCH', `/__sim/activities/${edited!}`, { name: 'Edited again' });
-  await eventually('it is told', () => events.length > told);
-  expect(events.at(-1)).toMatchObject({ aspect_type: 'update', updates: { title: 'Edited again' } });
-});
+    await start();
+    expect(await read()).toEqual(before);
+    expect((await call('GET', `/api/v3/activities/${deleted!}`, undefined, access)).status).toBe(404);
+    const renewal = { ...CLIENT, grant_type: 'refresh_token', refresh_token: refresh };
+    expect((await call('POST', '/oauth/token', renewal)).status).toBe(200);
+    const told = events.length;
+    await call('PATCH', `/__sim/activities/${edited!}`, { name: 'Edited again' });
+    await eventually('it is told', () => events.length > told);
+    expect(events.at(-1)).toMatchObject({ aspect_type: 'update', updates: { title: 'Edited again' } });
+  },
+);
 
-it.each(['SIGTERM', 'SIGKILL'] as const)('delivers after %s what it still owed', async (signal) => {
-  const events: string[] = [];
-  app = http.createServer((request, response) => {
-    void request.toArray().then((chunks: Buffer[]) => {
-      events.push(Buffer.concat(chunks).toString());
-      response.writeHead(events.length === 1 ? 503 : 200).end();
+it.each(['SIGTERM', 'SIGKILL'] as const)(
+  'a simulator restarted after %s retries the event that it had not delivered',
+  async (signal) => {
+    const events: string[] = [];
+    app = http.createServer((request, response) => {
+      void request.toArray().then((chunks: Buffer[]) => {
+        events.push(Buffer.concat(chunks).toString());
+        response.writeHead(events.length === 1 ? 503 : 200).end();
+      });
     });
-  });
-  await new Promise<void>((resolve) => app!.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(app.address() as AddressInfo).port}/hook`;
+    await new Promise<void>((resolve) => app!.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(app.address() as AddressInfo).port}/hook`;
 
-  stateFile = path.join(folder, `owed-${signal}.json`);
-  timeScale = 60; // two minutes between attempts are two seconds
-  await start();
-  const { id } = await connect();
-  await call('POST', '/__sim/webhooks', { vendor: 'strava', url });
-  await call('POST', '/__sim/activities', { athlete_id: id });
-  await eventually('a first attempt', () => events.length > 0);
-  await untilSaved();
-  await end(signal);
+    stateFile = path.join(folder, `owed-${signal}.json`);
+    timeScale = 60; // The two minutes between attempts take two seconds.
+    await start();
+    const { id } = await connect();
+    await call('POST', '/__sim/webhooks', { vendor: 'strava', url });
+    await call('POST', '/__sim/activities', { athlete_id: id });
+    await eventually('a first attempt', () => events.length > 0);
+    await untilSaved();
+    await end(signal);
 
-  await start();
-  await eventually('a second attempt', () => events.length > 1);
-  expect(new Set(events).size).toBe(1);
-});
+    await start();
+    await eventually('a second attempt', () => events.length > 1);
+    expect(new Set(events).size).toBe(1);
+  },
+);
 
-it('leaves a whole file behind, whenever it is killed', async () => {
+it('a simulator leaves a readable state file, even if it is killed at any moment', async () => {
   stateFile = path.join(folder, 'killed.json');
   for (let round = 0; round < 5; round++) {
     await start();
@@ -172,7 +178,7 @@ it('leaves a whole file behind, whenever it is killed', async () => {
   expect((body.athletes as Json[]).length).toBeGreaterThanOrEqual(4);
 });
 
-it('says in one line why it will not start with a file that is not whole, and exits with 1', async () => {
+it('a simulator with a damaged state file prints the reason in one line and exits with 1', async () => {
   stateFile = path.join(folder, 'spoilt.json');
   await start();
   await connect();

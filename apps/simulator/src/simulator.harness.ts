@@ -1,4 +1,4 @@
-// For specs only. Bodies of answers are untyped there: tests assert on them rather than trust them.
+// For specs only. Bodies of answers are untyped.
 /* eslint-disable @typescript-eslint/no-unsafe-argument, @typescript-eslint/no-unsafe-assignment */
 /* eslint-disable @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-return */
 
@@ -29,7 +29,7 @@ export interface Connected {
 
 const CLIENT = { client_id: '4711', client_secret: 'strava-client-secret' };
 
-/** Closed by their tests and ready for the next: opening a simulator takes longer than most tests. */
+/** Simulators that a test has closed. Later tests reuse them, because opening a simulator takes longer than most tests. */
 const spare = new Map<string, Harness[]>();
 const running: FastifyInstance[] = [];
 afterAll(() => Promise.all(running.map((app) => app.close())));
@@ -53,7 +53,7 @@ export class Harness {
     });
   }
 
-  /** A simulator as new, if need be one that a test of this file closed before. */
+  /** Returns a simulator in its initial state. It may be a simulator that an earlier test of this file has closed. */
   static async open(options: SimulatorOptions = {}): Promise<Harness> {
     const name = JSON.stringify(options);
     return spare.get(name)?.pop() ?? (await Harness.start(name, options));
@@ -68,7 +68,7 @@ export class Harness {
     return new Harness(name, app, `http://127.0.0.1:${port}`, core, time);
   }
 
-  /** Cuts what hangs, forgets everything, and is there for the next test. */
+  /** Destroys open connections, resets the state, and keeps the simulator for the next test. */
   async close(): Promise<void> {
     this.unanswered.forEach((response) => response.socket?.destroy());
     this.unanswered.clear();
@@ -132,7 +132,7 @@ export class Harness {
   }
 }
 
-export interface Received {
+interface Received {
   readonly method: string;
   readonly url: URL;
   readonly headers: IncomingHttpHeaders;
@@ -140,10 +140,10 @@ export interface Received {
   readonly body: Json;
 }
 
-/** An app's webhook endpoint: echoes challenges, keeps what it got and answers what the test says. */
+/** An app's webhook endpoint. It echoes challenges and records requests; `answer` decides the status. */
 export class Receiver {
   readonly received: Received[] = [];
-  /** Undefined: never answer. */
+  /** If this returns undefined, the request gets no answer. */
   answer: (event: Received, attempt: number) => number | undefined = () => 200;
   private waiting: (() => void)[] = [];
 
@@ -165,8 +165,8 @@ export class Receiver {
     return this.received.filter(({ method }) => method === 'POST');
   }
 
-  /** Waits until that many events have come in. */
-  async count(events: number): Promise<Received[]> {
+  /** Waits until at least `events` events have arrived. Returns all events so far. */
+  async waitForEvents(events: number): Promise<Received[]> {
     while (this.events.length < events) await new Promise<void>((resolve) => this.waiting.push(resolve));
     return this.events;
   }
@@ -201,7 +201,7 @@ export class Receiver {
   }
 }
 
-/** Waits for something that happens on a socket, turn by turn of the event loop. */
+/** Waits until `isTrue` holds; checks it once per turn of the event loop. */
 export async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
 }

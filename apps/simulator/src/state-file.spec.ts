@@ -5,6 +5,8 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Harness, Receiver, until } from './simulator.harness.js';
 import { Core } from './core/index.js';
 import { ManualTime } from './core/manual-time.harness.js';
+import * as polar from './polar/polar.harness.js';
+import { signPolarEvent } from './polar/webhook.js';
 import { StateFile } from './state-file.js';
 import { Callback, CLIENT_ID, connect, SECRETS } from './wearables/wearable.harness.js';
 
@@ -16,7 +18,7 @@ let stateFile: string;
 let sim: Harness;
 let generation = 0;
 
-// Registered after the harness's own, so that nothing writes there any more.
+// This runs after the harness's `afterAll`, when no simulator writes to the folder any more.
 afterAll(() => folders.forEach((each) => rmSync(each, { recursive: true })));
 
 beforeEach(() => {
@@ -25,7 +27,7 @@ beforeEach(() => {
   stateFile = path.join(folder, 'state.json');
 });
 
-/** Another simulator that reads what the last one wrote; a client id nobody uses tells it from its predecessors. */
+/** Starts a new simulator with the same state file. The new client id keeps the harness from reusing a closed simulator. */
 function successor(): Promise<Harness> {
   return Harness.open({ stateFile, apps: { broker: { clientId: String(generation++) } } });
 }
@@ -39,14 +41,14 @@ async function restarted(): Promise<Harness> {
 
 const page = (of: Harness, token: string) => of.get('/api/v3/athlete/activities?per_page=200', token);
 
-describe('a simulator started with the state of another', () => {
+describe('a simulator restarted from a state file', () => {
   beforeEach(async () => {
     sim = await successor();
   });
 
-  it('has the same athletes and activities to the byte: derived, made, edited, and not the deleted', async () => {
+  it('a restarted simulator answers the same bytes for derived, made and edited activities, and 404 for a deleted one', async () => {
     const { id, accessToken } = await sim.connect({ activities: 40, seed: 5, manual_share: 0.2 });
-    const twin = await sim.connect({ activities: 40, seed: 5 });
+    const twin = await sim.connect({ activities: 40, seed: 5, private_share: 0.4 });
     const run = await sim.sim('/activities', { athlete_id: id, repetitions: 4, streams_late_s: 10 });
     await sim.sim('/activities', {
       athlete_id: id,
@@ -78,7 +80,40 @@ describe('a simulator started with the state of another', () => {
     expect((await later.get(`/api/v3/activities/${ids[6]!}`, accessToken)).status).toBe(404);
   });
 
-  it('gives no id twice, neither an athlete’s nor a deleted activity’s', async () => {
+  it('a restarted simulator keeps the users, sessions, nights, used codes and the webhook of Polar', async () => {
+    const strava = await sim.connect({ activities: 10, seed: 5 });
+    const { id, code, token } = await polar.connect(sim, { activities: 5, nights: 5 });
+    const callback = await Callback.open(() => sim.time.nowMs());
+    callback.respond = () => ({ status: 200 });
+    const terms = { events: ['SLEEP'], url: callback.url };
+    const { body: created } = await polar.webhookCall(sim, 'POST', '', terms);
+    const workouts = ((await page(sim, strava.accessToken)).body as { id: number }[]).map(({ id }) =>
+      String(id),
+    );
+    for (const same_as of workouts.slice(0, 10)) await polar.train(sim, id, { same_as });
+    const deleted = await polar.train(sim, id);
+    await sim.call('DELETE', `/__sim/activities/${deleted.id}`);
+    await sim.sim('/sleep', { athlete_id: id, date: '2026-11-16' });
+    await callback.waitForEvents(2);
+
+    const later = await restarted();
+    for (const path of ['/exercises?samples=true&zones=true&route=true', '/users/sleep', `/users/${id}`]) {
+      const before = await sim.get(`/polar/v3${path}`, token);
+      expect(before.status).toBe(200);
+      expect((await later.get(`/polar/v3${path}`, token)).text).toBe(before.text);
+    }
+    expect((await polar.train(later, id)).id).not.toBe(deleted.id);
+    expect((await polar.webhookCall(later, 'GET')).body.data).toMatchObject([{ id: created.data.id }]);
+    await later.sim('/sleep', { athlete_id: id, date: '2026-11-17' });
+    const event = (await callback.waitForEvents(3))[2]!;
+    const key = created.data.signature_secret_key as string;
+    expect(event.headers['polar-webhook-signature']).toBe(signPolarEvent(key, event.text));
+    expect((await polar.askToken(later, code)).status).toBe(400);
+    expect((await later.get('/polar/v3/exercises', token)).status).toBe(401);
+    await callback.close();
+  });
+
+  it('a restarted simulator gives no id of an athlete or of a deleted activity a second time', async () => {
     const { id } = await sim.connect({ activities: 3, seed: 9 });
     const deleted = await sim.sim('/activities', { athlete_id: id });
     await sim.call('DELETE', `/__sim/activities/${deleted.id}`);
@@ -89,7 +124,7 @@ describe('a simulator started with the state of another', () => {
     expect((await later.connect()).id).not.toBe(id);
   });
 
-  it('knows tokens, unspent codes, spent ones, rotated ones and revoked ones', async () => {
+  it('a restarted simulator accepts valid tokens and unused codes, and refuses used codes and rotated or revoked tokens', async () => {
     const [kept, left] = [await sim.connect(), await sim.connect()];
     const { code } = await sim.sim('/athletes', { provider: 'strava', activities: 1 });
     await sim.sim('/deauthorize', { athlete_id: left.id });
@@ -110,32 +145,35 @@ describe('a simulator started with the state of another', () => {
     expect([(await renew()).status, (await renew()).status]).toEqual([200, 400]);
   });
 
-  it.each(['oura', 'whoop'] as const)('has the same nights of %s', async (vendor) => {
-    const list = {
-      oura: '/oura/v2/usercollection/sleep?start_date=2026-10-01&end_date=2026-11-30',
-      whoop: '/whoop/v2/activity/sleep?limit=25',
-    }[vendor];
-    const daily = '/oura/v2/usercollection/daily_sleep?start_date=2026-10-01&end_date=2026-11-30';
-    await connect(sim, vendor, { nights: 9 });
-    const { id, accessToken } = await connect(sim, vendor, { nights: 20 });
-    const past = ((await sim.get(list, accessToken)).body as Record<string, { id: string }[]>)[
-      vendor === 'oura' ? 'data' : 'records'
-    ]!;
-    const ordered = await sim.sim('/sleep', { athlete_id: id, duration_minutes: 401 });
-    await sim.sim('/sleep', { athlete_id: id, nap: true, sparse: true });
-    await sim.json('PATCH', `/__sim/sleep/${past[3]!.id}`, { duration_minutes: 300 });
-    await sim.call('DELETE', `/__sim/sleep/${past[4]!.id}`);
-    await sim.json('PATCH', `/__sim/sleep/${ordered.id}`, { score: 66 });
+  it.each(['oura', 'whoop'] as const)(
+    'a restarted simulator answers the same nights of %s',
+    async (vendor) => {
+      const list = {
+        oura: '/oura/v2/usercollection/sleep?start_date=2026-10-01&end_date=2026-11-30',
+        whoop: '/whoop/v2/activity/sleep?limit=25',
+      }[vendor];
+      const daily = '/oura/v2/usercollection/daily_sleep?start_date=2026-10-01&end_date=2026-11-30';
+      await connect(sim, vendor, { nights: 9 });
+      const { id, accessToken } = await connect(sim, vendor, { nights: 20 });
+      const past = ((await sim.get(list, accessToken)).body as Record<string, { id: string }[]>)[
+        vendor === 'oura' ? 'data' : 'records'
+      ]!;
+      const ordered = await sim.sim('/sleep', { athlete_id: id, duration_minutes: 401 });
+      await sim.sim('/sleep', { athlete_id: id, nap: true, sparse: true });
+      await sim.json('PATCH', `/__sim/sleep/${past[3]!.id}`, { duration_minutes: 300 });
+      await sim.call('DELETE', `/__sim/sleep/${past[4]!.id}`);
+      await sim.json('PATCH', `/__sim/sleep/${ordered.id}`, { score: 66 });
 
-    const later = await restarted();
-    expect((await later.get(list, accessToken)).text).toBe((await sim.get(list, accessToken)).text);
-    if (vendor === 'oura')
-      expect((await later.get(daily, accessToken)).text).toBe((await sim.get(daily, accessToken)).text);
-    const next = { athlete_id: id, date: '2026-11-20' };
-    expect(await later.sim('/sleep', next)).toEqual(await sim.sim('/sleep', next));
-  });
+      const later = await restarted();
+      expect((await later.get(list, accessToken)).text).toBe((await sim.get(list, accessToken)).text);
+      if (vendor === 'oura')
+        expect((await later.get(daily, accessToken)).text).toBe((await sim.get(daily, accessToken)).text);
+      const next = { athlete_id: id, date: '2026-11-20' };
+      expect(await later.sim('/sleep', next)).toEqual(await sim.sim('/sleep', next));
+    },
+  );
 
-  it('still owes the score of a pending night', async () => {
+  it('a restarted simulator scores a pending night when it is due', async () => {
     const { id } = await connect(sim, 'whoop');
     const night = await sim.sim('/sleep', { athlete_id: id, score_after_seconds: 30, score: 77 });
     const later = await restarted();
@@ -146,37 +184,37 @@ describe('a simulator started with the state of another', () => {
     });
   });
 
-  it('still owes the retries of an event, with the same bytes at the same moment', async () => {
+  it('a restarted simulator retries an event with the same bytes, at the time that was planned before the restart', async () => {
     const receiver = await Receiver.open();
     const { id } = await sim.connect();
     await sim.subscribe(receiver);
     receiver.answer = () => 500;
     await sim.sim('/activities', { athlete_id: id });
-    await receiver.count(1);
-    await until(() => sim.core.outbox.underWay === 0);
+    await receiver.waitForEvents(1);
+    await until(() => sim.core.outbox.inFlight === 0);
 
     const later = await restarted();
     sim.core.outbox.reset();
     later.time.advance(120_000 - INTERVAL_MS - 1);
     expect(receiver.events).toHaveLength(1);
     later.time.advance(1);
-    await receiver.count(2);
-    await until(() => later.core.outbox.underWay === 0);
+    await receiver.waitForEvents(2);
+    await until(() => later.core.outbox.inFlight === 0);
     later.time.advance(120_000);
-    const [first, second, third] = await receiver.count(3);
+    const [first, second, third] = await receiver.waitForEvents(3);
     expect([second!.text, third!.text]).toEqual([first!.text, first!.text]);
     await until(() => later.core.judge.stats().strava.webhooks.failed === 1);
     expect(later.core.judge.stats().strava.webhooks).toMatchObject({ sent: 0, retried: 2 });
     await receiver.close();
   });
 
-  it('sends again what was on the wire, and what waited to be overtaken', async () => {
+  it('a restarted simulator repeats an interrupted event and sends an event that the fault reorder held back', async () => {
     const receiver = await Receiver.open();
     const { id } = await sim.connect();
     await sim.subscribe(receiver);
     receiver.answer = () => undefined;
     const cut = await sim.sim('/activities', { athlete_id: id });
-    await receiver.count(1);
+    await receiver.waitForEvents(1);
     await sim.sim('/faults', { vendor: 'strava', kind: 'reorder' });
     const held = await sim.sim('/activities', { athlete_id: id });
     sim.time.advance(INTERVAL_MS);
@@ -185,15 +223,15 @@ describe('a simulator started with the state of another', () => {
     receiver.answer = () => 200;
     const later = await successor();
     later.time.advance(0);
-    const [, again] = await receiver.count(2);
+    const [, again] = await receiver.waitForEvents(2);
     expect(String(again!.body.object_id)).toBe(cut.id);
     later.time.advance(60_000 + INTERVAL_MS);
-    const [, , released] = await receiver.count(3);
+    const [, , released] = await receiver.waitForEvents(3);
     expect(String(released!.body.object_id)).toBe(held.id);
     await receiver.close();
   });
 
-  it('still ends an Oura subscription whose owed event is answered with 410', async () => {
+  it('a restarted simulator cancels an Oura subscription whose retried event is answered with 410', async () => {
     const callback = await Callback.open(() => sim.time.nowMs());
     const { id } = await connect(sim, 'oura');
     const app = { 'x-client-id': CLIENT_ID, 'x-client-secret': SECRETS.oura };
@@ -204,22 +242,22 @@ describe('a simulator started with the state of another', () => {
       });
     const terms = { callback_url: callback.url, verification_token: 'vt', event_type: 'create' };
     await subscriptions(sim, { body: JSON.stringify({ ...terms, data_type: 'sleep' }) });
-    callback.react = () => ({ status: 500 });
+    callback.respond = () => ({ status: 500 });
     await sim.sim('/sleep', { athlete_id: id });
-    await callback.hears(1);
-    await until(() => sim.core.outbox.underWay === 0);
+    await callback.waitForEvents(1);
+    await until(() => sim.core.outbox.inFlight === 0);
 
     const later = await restarted();
     sim.core.outbox.reset();
-    callback.react = () => ({ status: 410 });
+    callback.respond = () => ({ status: 410 });
     later.time.advance(10_000);
-    await callback.hears(2);
-    await until(() => later.core.outbox.underWay === 0);
+    await callback.waitForEvents(2);
+    await until(() => later.core.outbox.inFlight === 0);
     expect((await subscriptions(later)).body).toEqual([]);
     await callback.close();
   });
 
-  it('keeps the habits of Oura and WHOOP', async () => {
+  it('a restarted simulator keeps the habits of Oura and WHOOP', async () => {
     await sim.json('PUT', '/oura/__sim/habits', { timestamp_unit: 's' });
     await sim.json('PUT', '/whoop/__sim/habits', { access_token_seconds: 60 });
     const later = await restarted();
@@ -227,7 +265,7 @@ describe('a simulator started with the state of another', () => {
     expect((await later.get('/whoop/__sim/habits')).body.access_token_seconds).toBe(60);
   });
 
-  it('takes what an older one did not save for new', async () => {
+  it('a simulator restores a snapshot with missing parts, and uses the defaults for these parts', async () => {
     const { id } = await sim.connect();
     const snapshot = { ...(sim.core.memory.snapshot() as Record<string, unknown>) };
     for (const part of ['outbox', 'oura habits', 'whoop habits']) delete snapshot[part];
@@ -237,7 +275,7 @@ describe('a simulator started with the state of another', () => {
     expect(later.core.memory.snapshot().outbox).toEqual([]);
   });
 
-  it('keeps changed limits, and neither faults nor counts', async () => {
+  it('a restarted simulator keeps changed limits and drops faults and counts', async () => {
     await sim.sim('/limits', { vendor: 'strava', read_day: 7 });
     await sim.sim('/faults', { vendor: 'strava', kind: 'http_500' });
     await sim.connect();
@@ -248,7 +286,7 @@ describe('a simulator started with the state of another', () => {
     expect(body.stats.strava.total).toBe(0);
   });
 
-  it('stays as it is when started once more', async () => {
+  it('a restarted simulator saves the same snapshot again', async () => {
     await sim.connect({ activities: 5 });
     await connect(sim, 'oura', { nights: 5 });
     await connect(sim, 'whoop', { nights: 5 });
@@ -257,8 +295,8 @@ describe('a simulator started with the state of another', () => {
   });
 });
 
-describe('the state file', () => {
-  /** All that is behind a simulator, without its routes. */
+describe('StateFile', () => {
+  /** The core of a simulator with its state file, without routes. */
   function open(file = stateFile): Core {
     const core = new Core({ time });
     new StateFile(file, core).open();
@@ -269,7 +307,7 @@ describe('the state file', () => {
     time = new ManualTime();
   });
 
-  it('is written once for many changes, and not without any', () => {
+  it('StateFile writes once for many changes, and does not write without a change', () => {
     const core = open();
     const before = readFileSync(stateFile, 'utf8');
     core.world.addAthlete('strava');
@@ -292,7 +330,7 @@ describe('the state file', () => {
       '{"format":"pacekeeper simulator state","version":99}\n{}',
       /is of version 99, this simulator reads \d+/,
     ],
-  ])('is refused when it is %s, and left as it is', (_name, content, reason) => {
+  ])('StateFile refuses a file that is %s, and does not change the file', (_name, content, reason) => {
     writeFileSync(stateFile, content);
     expect(() => open()).toThrow(reason);
     expect(readFileSync(stateFile, 'utf8')).toBe(content);
@@ -301,13 +339,13 @@ describe('the state file', () => {
   it.each([
     ['cut', (text: string) => text.slice(0, -30)],
     ['altered', (text: string) => text.replace('"nextSeed":1', '"nextSeed":3')],
-  ])('is refused when it was %s', (_name, spoil) => {
+  ])('StateFile reports a file that was %s as damaged', (_name, spoil) => {
     open();
     writeFileSync(stateFile, spoil(readFileSync(stateFile, 'utf8')));
     expect(() => open()).toThrow(/is damaged/);
   });
 
-  it('is refused where it cannot be written', () => {
+  it('StateFile refuses a file that cannot be written', () => {
     writeFileSync(stateFile, '');
     expect(() => open(path.join(stateFile, 'below-a-file'))).toThrow(/SIMULATOR_STATE .* cannot be/);
   });

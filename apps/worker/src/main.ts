@@ -1,5 +1,7 @@
 import 'reflect-metadata';
-import { run } from '#platform';
+import { limitHeapGrowth, run } from '#platform';
+import { loadProductConfig } from '#vendors';
 import { worker } from './role.js';
 
-await run(worker);
+limitHeapGrowth();
+await run(loadProductConfig, worker);

@@ -1,5 +1,8 @@
 import { Module } from '@nestjs/common';
+import { AccountWorkModule } from '#account';
 import { ActivitiesWorkModule } from '#activities';
+import { AdminWorkModule } from '#admin';
+import { BackfillWorkModule } from '#backfill';
 import { ConnectionsModule } from '#connections';
 import {
   AuthModule,
@@ -9,20 +12,26 @@ import {
   NatsModule,
   RedisModule,
   SweepsModule,
+  VersionModule,
+  WorkModule,
 } from '#platform';
 import { MetricsModule } from '#platform/metrics';
+import { ProcessingWorkModule } from '#processing';
+import { PushWorkModule } from '#push';
+import { RunShapeModule } from '#run-shape';
 import { SleepWorkModule } from '#sleep';
-import { StravaEventsModule, StravaModule, StravaSubscriptionModule } from '#strava';
-import { accountModule } from './account.js';
-import { HousekeepingModule } from './housekeeping/housekeeping.module.js';
-import { processingModule } from './processing/processing.js';
-import { BackfillAfterSummariesModule } from './streams/backfill-after-summaries.module.js';
-import { backfillModule, streamsModule } from './streams/streams.js';
-import { StravaBindingsModule } from './strava/strava-bindings.module.js';
+import { StreamsWorkModule } from '#streams';
+import { WebhooksWorkModule } from '#webhooks';
+import { WriteBackWorkModule } from '#write-back';
+import { DeletedRecordsModule } from './deleted-records.module.js';
+import { HousekeepingModule } from './housekeeping.js';
+import { StreamsAfterUploadModule } from './streams-after-upload.module.js';
 
+/** The worker: servers, features with their background work, sweeps. It serves health and metrics only. */
 @Module({
   imports: [
     HealthModule,
+    VersionModule,
     DatabaseModule.with(
       { applicationName: 'pacekeeper-worker', poolSize: 10, statementTimeoutMs: 30_000 },
       [],
@@ -33,16 +42,22 @@ import { StravaBindingsModule } from './strava/strava-bindings.module.js';
     EdgeModule,
     AuthModule,
     SweepsModule,
+    WorkModule,
     ConnectionsModule,
+    WebhooksWorkModule,
     ActivitiesWorkModule,
-    streamsModule,
-    backfillModule,
-    BackfillAfterSummariesModule,
-    StravaSubscriptionModule,
-    StravaEventsModule.with([StravaModule, StravaBindingsModule]),
+    StreamsWorkModule,
+    StreamsAfterUploadModule,
+    BackfillWorkModule,
     SleepWorkModule,
-    processingModule,
-    accountModule,
+    ProcessingWorkModule,
+    // Processes activities. Another processor takes its place: docs/how-to-add-a-processor.md.
+    RunShapeModule,
+    WriteBackWorkModule,
+    PushWorkModule,
+    AccountWorkModule,
+    DeletedRecordsModule,
+    AdminWorkModule,
     HousekeepingModule,
   ],
 })

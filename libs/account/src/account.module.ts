@@ -1,38 +1,42 @@
-import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { ConnectionsModule } from '#connections';
+import { VendorsModule } from '#vendors';
+import { EventHandlers } from '#webhooks';
 import { Account } from './account.js';
+import { ArchivePlaces } from './archive-places.js';
+import { Deauthorizations } from './deauthorizations.js';
 import { Deletions } from './deletions.js';
 import { AccountExport } from './export.js';
-import { PERSONAL_RECORDS, type PersonalRecords } from './personal-records.js';
+import { ownRecords } from './own-records.js';
+import { AccountBindings } from './personal-records.js';
 import { Receipts } from './receipts.js';
 
-type Records = ReadonlyArray<Type<PersonalRecords>>;
+/** For the api and other libs: export, deletion requests and receipts. */
+@Module({
+  imports: [ConnectionsModule],
+  providers: [Account, AccountBindings, AccountExport, ArchivePlaces, Receipts, ...ownRecords],
+  exports: [Account, AccountBindings, AccountExport, Receipts],
+})
+export class AccountModule implements OnApplicationBootstrap {
+  constructor(private readonly bindings: AccountBindings) {}
 
-/** `from`: the modules that provide those records. */
-@Module({})
-export class AccountModule {
-  /** To ask for: an export, a deletion, a receipt. */
-  static asking(records: Records, from: ReadonlyArray<Type | DynamicModule>): DynamicModule {
-    return module(records, from, []);
-  }
-
-  /** To carry out what was asked for. */
-  static working(records: Records, from: ReadonlyArray<Type | DynamicModule>): DynamicModule {
-    return module(records, from, [Deletions]);
+  onApplicationBootstrap(): void {
+    this.bindings.records.required();
   }
 }
 
-function module(records: Records, from: ReadonlyArray<Type | DynamicModule>, workers: Type[]): DynamicModule {
-  return {
-    module: AccountModule,
-    imports: [ConnectionsModule, ...from],
-    providers: [
-      Account,
-      AccountExport,
-      Receipts,
-      ...workers,
-      { provide: PERSONAL_RECORDS, inject: [...records], useFactory: (...all: PersonalRecords[]) => all },
-    ],
-    exports: [Account, AccountExport, Receipts],
-  };
+/** For the worker: carries out deletions. */
+@Module({ imports: [AccountModule, VendorsModule], providers: [Deauthorizations, Deletions] })
+export class AccountWorkModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly bindings: AccountBindings,
+    handlers: EventHandlers,
+    deauthorizations: Deauthorizations,
+  ) {
+    handlers.register('athlete', deauthorizations);
+  }
+
+  onApplicationBootstrap(): void {
+    this.bindings.remains.required();
+  }
 }

@@ -1,80 +1,192 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Connections } from '#connections';
-import { Database, LOGGER, type Logger, Sweeps, TIME_SCALE, type TimeScale } from '#platform';
-import { PERSONAL_RECORDS, type PersonalRecords } from './personal-records.js';
-import { type Deletion, Receipts } from './receipts.js';
+import {
+  announceRemovedConnection,
+  beginUnannouncedDeletion,
+  type Config,
+  CONFIG,
+  Database,
+  type Held,
+  LOGGER,
+  type Logger,
+  longestWaitMs,
+  type Outcome,
+  type Sql,
+  type Worker,
+  Workers,
+} from '#platform';
+import { AccountBindings, type PersonalRecords } from './personal-records.js';
+import { type Deletion, type DepartureClaim, Receipts } from './receipts.js';
 
 const EVERY_MS = 5_000;
 const LEASE_MS = 60_000;
+const DEPARTURES_AT_ONCE = 100;
 
-/** Deletes what was asked for, in small transactions that each count what they deleted; resumes where a worker died. */
+/** After `failed` the deletion keeps its lease, so that the other deletions go first. `interrupted` means that the process stops. */
+type DeletionOutcome = Outcome & { readonly kind: 'rows_deleted' | 'interrupted' | 'failed' };
+type DepartureOutcome = Outcome & { readonly kind: 'completed' | 'failed' };
+
+/**
+ * Carries out requested deletions in two steps. The first step deletes the rows in small transactions, and each transaction counts its
+ * rows. The second step erases the data outside of Postgres. While NATS is away, the second step waits and the receipt stays pending. If a
+ * worker dies, another worker resumes.
+ *
+ * | failed                   | tried again                              |
+ * | ------------------------ | ---------------------------------------- |
+ * | rows                     | when the lease ends, after 60 s          |
+ * | data outside of Postgres | after 5 s, all departures together       |
+ */
 @Injectable()
 export class Deletions implements OnApplicationBootstrap {
+  // Rows and remains have a worker each, so that rows are deleted without delay while `eraseRemains` waits for a server.
+  private readonly rows: Worker<Deletion, DeletionOutcome>;
+  private readonly departures: Worker<readonly DepartureClaim[], DepartureOutcome>;
+
   constructor(
     private readonly receipts: Receipts,
     private readonly connections: Connections,
     private readonly database: Database,
-    private readonly sweeps: Sweeps,
-    @Inject(PERSONAL_RECORDS) private readonly records: readonly PersonalRecords[],
-    @Inject(TIME_SCALE) private readonly scale: TimeScale,
+    workers: Workers,
+    private readonly bindings: AccountBindings,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'nats'>,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    this.rows = workers.of<Deletion, DeletionOutcome>({
+      name: 'deletions',
+      lease: { ms: LEASE_MS },
+      everyMs: EVERY_MS,
+      claim: (leaseMs) => receipts.claim(leaseMs),
+      renew: (deletion, leaseMs) => receipts.renew(deletion, leaseMs),
+      run: (deletion, held) => this.deleteRowsOf(deletion, held),
+      failed: () => ({ kind: 'failed', pauses: true }),
+      settle: (deletion, { kind }) =>
+        kind === 'interrupted' ? receipts.release([deletion]) : Promise.resolve(true),
+      about: ({ id }) => ({ receipt_id: id }),
+    });
+    this.departures = workers.of<readonly DepartureClaim[], DepartureOutcome>({
+      name: 'departures',
+      lease: { ms: LEASE_MS },
+      everyMs: EVERY_MS,
+      claim: (leaseMs) => this.claimDepartures(leaseMs),
+      renew: (departures, leaseMs) => receipts.renewDepartures(departures, leaseMs),
+      run: (departures) => this.eraseRemainsOf(departures),
+      failed: () => ({ kind: 'failed', pauses: true }),
+      settle: (departures, { kind }) =>
+        kind === 'failed' ? receipts.release(departures) : this.complete(departures),
+      about: (departures) => ({ departures: departures.length }),
+    });
+  }
 
   onApplicationBootstrap(): void {
-    this.sweeps.every('deletions', EVERY_MS, () => this.runOnce());
+    this.rows.start();
+    this.departures.start();
   }
 
-  async runOnce(): Promise<void> {
-    for (;;) {
-      const deletion = await this.receipts.claim(this.leaseMs);
-      if (!deletion) return;
-      await this.carryOut(deletion);
-    }
+  /** Deletes the rows of all waiting deletions. */
+  async deleteRows(): Promise<void> {
+    await this.rows.drain();
   }
 
-  private async carryOut(deletion: Deletion): Promise<void> {
-    const { id, provider } = deletion;
+  /** Erases what the deletions whose rows are deleted left outside of Postgres. */
+  async eraseRemains(): Promise<void> {
+    await this.departures.drain();
+  }
+
+  private async deleteRowsOf(deletion: Deletion, { isStopping }: Held): Promise<DeletionOutcome> {
     do {
       await this.cutConnections(deletion);
-      for (const records of this.records)
-        if (records.deleteSome && (provider === null || records.provider === provider))
-          await this.deleteAll(deletion, records);
-    } while (!(await this.finish(deletion)));
-    this.logger.info({ receipt_id: id, reason: deletion.reason }, 'deletion completed');
+      for (const records of this.recordsOf(deletion)) await this.deleteAll(deletion, records, isStopping);
+      if (isStopping()) return { kind: 'interrupted' };
+    } while (!(await this.finishRows(deletion)));
+    return { kind: 'rows_deleted' };
   }
 
-  /** Which also makes late answers of the vendor's worthless. */
-  private async cutConnections({ athlete_id, provider }: Deletion): Promise<void> {
+  /** Claims up to 100 waiting deletions together, because each pass reads whole streams. */
+  private async claimDepartures(leaseMs: number): Promise<readonly DepartureClaim[] | undefined> {
+    const departures = await this.receipts.claimDepartures(leaseMs, DEPARTURES_AT_ONCE);
+    return departures.length > 0 ? departures : undefined;
+  }
+
+  private async eraseRemainsOf(departures: readonly DepartureClaim[]): Promise<DepartureOutcome> {
+    const claims = new Map(departures.map((claim) => [claim.id, claim]));
+    for (const remains of this.bindings.remains.required())
+      await remains.erase(departures, ({ id }, deleted) =>
+        this.receipts.countErased(claims.get(id) as DepartureClaim, remains.name, deleted),
+      );
+    return { kind: 'completed' };
+  }
+
+  private async complete(departures: readonly DepartureClaim[]): Promise<boolean> {
+    const completed = await this.receipts.complete(departures, longestWaitMs(this.config.nats));
+    for (const id of completed) this.logger.info({ receipt_id: id }, 'deletion completed');
+    return completed.length > 0;
+  }
+
+  private recordsOf({ provider }: Deletion): PersonalRecords[] {
+    return this.bindings.records
+      .required()
+      .filter((records) => provider === null || records.provider === provider || records.provider === 'any');
+  }
+
+  /**
+   * Ends the connections, so that answers of the vendor that arrive late are dropped. A worker that was frozen past its lease ends none:
+   * the athlete may have connected again since another worker finished the deletion.
+   */
+  private async cutConnections(deletion: Deletion): Promise<void> {
+    const { athlete_id, provider } = deletion;
     for (const connection of await this.connections.list(athlete_id))
       if (provider === null || connection.provider === provider)
-        await this.connections.disconnect(athlete_id, connection.provider);
+        await this.connections.disconnect(athlete_id, connection.provider, async (sql) => {
+          await this.receipts.assertHeld(sql, deletion);
+          await beginUnannouncedDeletion(sql, provider === null ? 'account' : 'vendor');
+          return true;
+        });
   }
 
-  /** False where a consent that was under way has ended in a connection meanwhile: that goes too, and is revoked. */
-  private finish({ id, athlete_id, provider }: Deletion): Promise<boolean> {
+  /**
+   * Deletes the last rows and marks the deletion of rows as finished. Returns false if new data came since the last batch: the athlete
+   * connected again, or a night was sent. The caller then deletes the new data and ends the new connection, too.
+   *
+   * The lock on the athlete's row keeps out further data until the transaction ends. `connection.removed` or `athlete.deleted` therefore comes
+   * after the last change of the deleted rows, so a reader who has listed some of them learns of their deletion.
+   */
+  private finishRows(deletion: Deletion): Promise<boolean> {
+    const { athlete_id, provider } = deletion;
     return this.database.transaction(async (sql) => {
+      await beginUnannouncedDeletion(sql, provider === null ? 'account' : 'vendor');
       await sql.query('select 1 from athlete where id = $1 for update', [athlete_id]);
       const connections = await this.connections.list(athlete_id, sql);
       if (connections.some((connection) => provider === null || connection.provider === provider))
         return false;
+      const { rows } = await sql.query<{ now: Date }>('select clock_timestamp() as now');
+      let late = 0;
+      for (const records of this.recordsOf(deletion)) late += await this.deleteSome(sql, deletion, records);
+      if (late > 0) return false;
+      await this.receipts.rowsDeleted(sql, deletion, rows[0]?.now as Date);
       if (provider === null) await sql.query('delete from athlete where id = $1', [athlete_id]);
-      await this.receipts.complete(sql, id);
+      else await announceRemovedConnection(sql, athlete_id, provider);
       return true;
     });
   }
 
-  private async deleteAll({ id, athlete_id, accounts }: Deletion, records: PersonalRecords): Promise<void> {
-    for (;;) {
-      const deleted = await this.database.transaction(async (sql) => {
-        const some = (await records.deleteSome?.(sql, athlete_id, accounts)) ?? 0;
-        await this.receipts.count(sql, id, records.name, some, this.leaseMs);
-        return some;
+  private async deleteAll(
+    deletion: Deletion,
+    records: PersonalRecords,
+    isStopping: () => boolean,
+  ): Promise<void> {
+    let deleted = Infinity;
+    while (deleted > 0 && !isStopping())
+      deleted = await this.database.transaction(async (sql) => {
+        await beginUnannouncedDeletion(sql, deletion.provider === null ? 'account' : 'vendor');
+        return this.deleteSome(sql, deletion, records);
       });
-      if (deleted === 0) return;
-    }
   }
 
-  private get leaseMs(): number {
-    return this.scale.guard(LEASE_MS);
+  private async deleteSome(sql: Sql, deletion: Deletion, records: PersonalRecords): Promise<number> {
+    if (!records.deleteSome) return 0;
+    const { athlete_id, accounts, provider } = deletion;
+    const some = await records.deleteSome(sql, athlete_id, accounts, provider);
+    await this.receipts.countRows(sql, deletion, records.name, some);
+    return some;
   }
 }

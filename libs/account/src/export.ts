@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { pipeline, type Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Inject, Injectable } from '@nestjs/common';
 import { pack, type Pack } from 'tar-stream';
 import { Clock, LOGGER, type Logger } from '#platform';
-import { PERSONAL_RECORDS, type PersonalRecords } from './personal-records.js';
+import { ArchivePlaces } from './archive-places.js';
+import { AccountBindings, type PersonalRecords } from './personal-records.js';
+import { cutOffWhenStalled } from './stalled-reader.js';
 
 interface ExportedFile {
   readonly file: string;
@@ -12,32 +15,45 @@ interface ExportedFile {
   readonly sha256: string;
 }
 
+// Level 4 compresses the recording of one day to 1.32 MB in 43 ms. Level 6 needs 164 ms for 1.25 MB.
+const COMPRESSION_LEVEL = 4;
+// A slice is hashed and written in one turn of the event loop. The recording of one day has 5 to 8 MB.
+const SLICE_BYTES = 64 * 1024;
+const NEWLINE = Buffer.from('\n');
+
 /**
- * All that is held about an athlete, made while it is read: each page of records is a file of NDJSON in the archive. The
- * manifest comes last, so an archive without one was cut off.
+ * Streams an archive of all data about an athlete. The archive is made while the reader reads it, and holds one page of records in memory,
+ * however slow the reader is. Each page is an NDJSON file in the archive.
+ *
+ * The manifest is the last file, so an archive without a manifest was cut off.
  */
 @Injectable()
 export class AccountExport {
   constructor(
+    private readonly places: ArchivePlaces,
     private readonly clock: Clock,
-    @Inject(PERSONAL_RECORDS) private readonly records: readonly PersonalRecords[],
+    private readonly bindings: AccountBindings,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  of(athleteId: string): Readable {
+  /** Throws ArchiveUnderWay or ArchivesBusy. */
+  async of(athleteId: string): Promise<Readable> {
+    const giveBack = await this.places.take(athleteId);
     const archive = pack();
-    const gzip = createGzip();
-    pipeline(archive, gzip, (err) => {
+    const bytes = cutOffWhenStalled();
+    pipeline(archive, createGzip({ level: COMPRESSION_LEVEL }), bytes, (err) => {
       if (err) this.logger.info({ err }, 'export cut off');
     });
-    this.write(archive, athleteId).catch((error: unknown) => archive.destroy(error as Error));
-    return gzip;
+    const written = this.write(archive, athleteId).catch((error: unknown) => archive.destroy(error as Error));
+    // If the reader leaves, the archive keeps its place until its running query has ended.
+    void Promise.allSettled([written, finished(bytes)]).then(giveBack);
+    return bytes;
   }
 
   private async write(archive: Pack, athleteId: string): Promise<void> {
     const files: ExportedFile[] = [];
     const counts: Record<string, number> = {};
-    for (const records of this.records) {
+    for (const records of this.bindings.records.required()) {
       const written = await this.writeRecords(archive, records, athleteId);
       files.push(...written);
       counts[records.name] = written.reduce((sum, file) => sum + file.records, 0);
@@ -48,7 +64,7 @@ export class AccountExport {
       counts,
       files,
     };
-    await addFile(archive, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`);
+    await addFile(archive, 'manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`));
     archive.finalize();
   }
 
@@ -60,17 +76,35 @@ export class AccountExport {
     const files: ExportedFile[] = [];
     for await (const page of records.read(athleteId)) {
       const file = `${records.name}-${String(files.length + 1).padStart(4, '0')}.ndjson`;
-      const text = page.map((record) => `${JSON.stringify(record)}\n`).join('');
-      await addFile(archive, file, text);
-      files.push({ file, records: page.length, sha256: createHash('sha256').update(text).digest('hex') });
+      const sha256 = await addFile(archive, file, Buffer.concat(page.flatMap(lineOf)));
+      files.push({ file, records: page.length, sha256 });
     }
     return files;
   }
 }
 
-/** Resolves when the reader has taken it: nothing piles up for one who reads slowly. */
-function addFile(archive: Pack, name: string, text: string): Promise<void> {
+function lineOf(record: object | Buffer): readonly Buffer[] {
+  return Buffer.isBuffer(record) ? [record, NEWLINE] : [Buffer.from(`${JSON.stringify(record)}\n`)];
+}
+
+/** Resolves with the SHA-256 once the reader has taken all bytes, so that the bytes for a slow reader do not fill the memory. */
+function addFile(archive: Pack, name: string, content: Buffer): Promise<string> {
+  const hash = createHash('sha256');
+  let at = 0;
   return new Promise((resolve, reject) => {
-    archive.entry({ name }, text, (error) => (error ? reject(error) : resolve()));
+    const entry = archive.entry({ name, size: content.length }, (error) =>
+      error ? reject(error) : resolve(hash.digest('hex')),
+    );
+    const feed = () => {
+      while (at < content.length) {
+        const slice = content.subarray(at, (at += SLICE_BYTES));
+        hash.update(slice);
+        if (!entry.write(slice)) return;
+      }
+      entry.end(null);
+    };
+    // If the reader leaves, this entry is destroyed with the archive. Without a listener, its `error` event would end the process.
+    entry.on('error', reject).on('drain', feed);
+    feed();
   });
 }

@@ -4,9 +4,9 @@ import { newAthlete } from '../../../test/harness/athletes.js';
 import { openTestDatabase, type OpenDatabase } from '../../../test/harness/test-database.js';
 import { ActivityHistory } from './activity-history.js';
 import { ActivityStore } from './activity-store.js';
-import { anActivity } from './activities.harness.js';
+import { anActivity, atStrava } from './activities.harness.js';
 
-describe('an activity among those of its athlete', () => {
+describe('the history of an activity', () => {
   let open: OpenDatabase;
   let history: ActivityHistory;
   let ann: string;
@@ -20,12 +20,12 @@ describe('an activity among those of its athlete', () => {
   async function run(athleteId: string, day: number, distanceM: number): Promise<string> {
     const id = String(randomUUID().replaceAll(/\D/g, '')).slice(0, 15);
     const activity = anActivity({ id, distanceM, startTime: new Date(Date.UTC(2026, 9, day)) });
-    await new ActivityStore().saveSummaries(open.database, athleteId, [activity], new Date());
+    await new ActivityStore().saveSummaries(open.database, atStrava(athleteId), [activity], new Date());
     const statement = 'select id from activity where external_activity_id = $1';
     return (await open.database.query<{ id: string }>(statement, [id])).rows[0]?.id ?? '';
   }
 
-  it('has numbers, and earlier ones before it, the latest first', async () => {
+  it('the history reads the numbers of an activity, and the earlier activities of the athlete, latest first', async () => {
     await run(ann, 1, 1_000);
     await run(ann, 2, 2_000);
     const third = await run(ann, 3, 3_000);
@@ -45,16 +45,16 @@ describe('an activity among those of its athlete', () => {
     ]);
   });
 
-  it('is nothing where there is none', async () => {
+  it('the history has no numbers and no earlier activities for an unknown activity', async () => {
     expect(await history.facts(randomUUID())).toBeUndefined();
     expect(await history.earlier(randomUUID(), 10)).toEqual([]);
   });
 
-  it('remembers what it was called first, whatever it is called since', async () => {
+  it('imported_name keeps the first name of an activity after a new name', async () => {
     const store = new ActivityStore();
     const first = anActivity({ id: '4711', name: 'Morning Run' });
-    await store.saveSummaries(open.database, ann, [first], new Date(1));
-    await store.saveSummaries(open.database, ann, [{ ...first, name: 'With Bob' }], new Date(2));
+    await store.saveSummaries(open.database, atStrava(ann), [first], new Date(1));
+    await store.saveSummaries(open.database, atStrava(ann), [{ ...first, name: 'With Bob' }], new Date(2));
     const statement = 'select name, imported_name from activity where external_activity_id = $1';
     expect((await open.database.query(statement, ['4711'])).rows).toEqual([
       { name: 'With Bob', imported_name: 'Morning Run' },

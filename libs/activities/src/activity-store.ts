@@ -1,36 +1,77 @@
 import { Injectable } from '@nestjs/common';
-import { type DetailedActivity, type Photo, type SummaryActivity } from '#strava';
 import { loadSql, type Sql } from '#platform';
+import {
+  type ActivityPage,
+  type DetailedActivity,
+  type Photo,
+  type SummaryActivity,
+  type VendorId,
+  vendorsWith,
+} from '#vendors';
 
 const saveSummaries = loadSql(import.meta.url, './sql/save-summaries.sql');
-const saveDetail = loadSql(import.meta.url, './sql/save-detail.sql');
+const saveDetails = loadSql(import.meta.url, './sql/save-details.sql');
 
-/** A row that still lacks something the vendor has. */
+/** An athlete's activities at one vendor. Ids of two vendors may be equal. */
+export interface ActivityOwner {
+  readonly athleteId: string;
+  readonly provider: VendorId;
+}
+
+/** A row whose detail or photos are still to be fetched. */
 export interface Pending {
   readonly id: string;
   readonly external_activity_id: string;
 }
 
-/** Which of them: an athlete's, from a moment on, without those that have just failed. */
-export interface Wanted {
-  readonly athleteId: string;
+/** A row read before the call to the vendor. `asked_at` is the database's time of that read; the vendor's answer counts as of then. */
+export interface PendingNow extends Pending {
+  readonly asked_at: Date;
+}
+
+/** Selects an athlete's activities at a vendor that began since a time, without those that have just failed. */
+interface PendingFilter extends ActivityOwner {
   readonly since: Date | null;
   readonly except: readonly string[];
 }
 
-export type Part = 'detail' | 'photos';
+interface Synced {
+  readonly athlete_id: string;
+  readonly provider: VendorId;
+  readonly created_at: Date;
+  readonly since: Date | null;
+}
 
-/** The rows of activities, as the vendor's answers make them. Every write may happen twice, in any order. */
+/** The row of a detail that has been stored, and its parts that are fetched apart from it. */
+export interface SavedDetail {
+  readonly id: string;
+  readonly photos_status: string;
+  readonly stream_fetch_status: string;
+}
+
+/** A photo as the api returns it. */
+export interface StoredPhoto {
+  readonly id: string;
+  readonly urls: Readonly<Record<string, string>>;
+  readonly caption: string | null;
+  readonly taken_at: string | null;
+  readonly location: readonly [latitude: number, longitude: number] | null;
+  readonly is_default: boolean;
+}
+
+type PendingPart = 'detail' | 'photos';
+
+/** Writes the vendor's answers to the rows of activities. Every write may happen twice and in any order, with the same result. */
 @Injectable()
 export class ActivityStore {
-  /** `askedAt`: when the vendor was asked, so that an answer overtaken by a later one changes nothing. */
+  /** `askedAt`: the database's time before the request. An answer requested earlier than the stored answer changes nothing. */
   async saveSummaries(
     sql: Sql,
-    athleteId: string,
+    { athleteId, provider }: ActivityOwner,
     summaries: readonly SummaryActivity[],
     askedAt: Date,
   ): Promise<void> {
-    const unique = [...new Map(summaries.map((summary) => [summary.id, summary])).values()];
+    const unique = lastOfEach(summaries);
     await sql.query(saveSummaries, [
       athleteId,
       askedAt,
@@ -50,15 +91,57 @@ export class ActivityStore {
       unique.map((summary) => summary.private),
       unique.map(({ totalPhotoCount }) => totalPhotoCount),
       unique.map(({ map }) => map?.summaryPolyline ?? null),
+      provider,
+      vendorsWith('streams').includes(provider),
     ]);
   }
 
-  async saveDetail(sql: Sql, athleteId: string, detail: DetailedActivity, askedAt: Date): Promise<void> {
-    await this.saveSummaries(sql, athleteId, [detail], askedAt);
-    const { id, description, calories, map, laps, splits } = detail;
-    const json = [JSON.stringify(laps), JSON.stringify(splits)];
-    const polyline = map?.polyline ?? null;
-    await sql.query(saveDetail, [athleteId, id, askedAt, description, calories, polyline, ...json]);
+  /** Stores the activities of a page that began at `since` or later (null: all), and their details as far as the page has them. */
+  async savePage(
+    sql: Sql,
+    owner: ActivityOwner,
+    { activities, details = [] }: Pick<ActivityPage, 'activities' | 'details'>,
+    since: Date | null,
+    askedAt: Date,
+  ): Promise<void> {
+    const isInRange = ({ startTime }: SummaryActivity) => since === null || startTime >= since;
+    await this.saveSummaries(sql, owner, activities.filter(isInRange), askedAt);
+    await this.storeDetails(sql, owner, details.filter(isInRange), askedAt);
+  }
+
+  /** Undefined if the answer changes nothing: it was requested before the stored answer or before the activity's removal. */
+  async saveDetail(
+    sql: Sql,
+    owner: ActivityOwner,
+    detail: DetailedActivity,
+    askedAt: Date,
+  ): Promise<SavedDetail | undefined> {
+    await this.saveSummaries(sql, owner, [detail], askedAt);
+    const [saved] = await this.storeDetails(sql, owner, [detail], askedAt);
+    return saved;
+  }
+
+  /** One statement: an import's transaction must stay short, and some vendors' lists have the details of 30 days. */
+  private async storeDetails(
+    sql: Sql,
+    { athleteId, provider }: ActivityOwner,
+    details: readonly DetailedActivity[],
+    askedAt: Date,
+  ): Promise<readonly SavedDetail[]> {
+    if (details.length === 0) return [];
+    const unique = lastOfEach(details);
+    const { rows } = await sql.query<SavedDetail>(saveDetails, [
+      athleteId,
+      askedAt,
+      provider,
+      unique.map(({ id }) => id),
+      unique.map(({ description }) => description),
+      unique.map(({ calories }) => calories),
+      unique.map(({ map }) => map?.polyline ?? null),
+      unique.map(({ laps }) => JSON.stringify(laps)),
+      unique.map(({ splits }) => JSON.stringify(splits)),
+    ]);
+    return rows;
   }
 
   async savePhotos(sql: Sql, id: string, photos: readonly Photo[]): Promise<void> {
@@ -71,11 +154,11 @@ export class ActivityStore {
 
   async nextPending(
     sql: Sql,
-    part: Part,
-    { athleteId, since, except }: Wanted,
-  ): Promise<Pending | undefined> {
+    part: PendingPart,
+    { athleteId, provider, since, except }: PendingFilter,
+  ): Promise<PendingNow | undefined> {
     const text = `
-      select id, external_activity_id
+      select id, external_activity_id, clock_timestamp() as asked_at
       from activity
       where athlete_id = $1
         and ${part}_status = 'pending'
@@ -83,38 +166,29 @@ export class ActivityStore {
         and start_time >= coalesce($2, '-infinity'::timestamptz)
         and (${part}_retry_at is null or ${part}_retry_at <= clock_timestamp())
         and not external_activity_id = any ($3)
+        and provider = $4
       order by start_time desc
       limit 1`;
     const statement = { name: `next pending ${part}`, text };
-    const { rows } = await sql.query<Pending>(statement, [athleteId, since, except]);
+    const { rows } = await sql.query<PendingNow>(statement, [athleteId, since, except, provider]);
     return rows[0];
   }
 
-  async pendingPhotosOf(sql: Sql, athleteId: string, externalId: string): Promise<Pending | undefined> {
-    const { rows } = await sql.query<Pending>(
-      `select id, external_activity_id
-       from activity
-       where athlete_id = $1 and provider = 'strava' and external_activity_id = $2 and photos_status = 'pending'`,
-      [athleteId, externalId],
-    );
-    return rows[0];
-  }
-
-  async oldestPending(sql: Sql, athleteId: string): Promise<Date | undefined> {
+  async oldestPending(sql: Sql, { athleteId, provider }: ActivityOwner): Promise<Date | undefined> {
     const { rows } = await sql.query<{ oldest: Date | null }>(
       `select min(start_time) as oldest
        from activity
-       where athlete_id = $1 and (detail_status = 'pending' or photos_status = 'pending')`,
-      [athleteId],
+       where athlete_id = $1 and provider = $2 and (detail_status = 'pending' or photos_status = 'pending')`,
+      [athleteId, provider],
     );
     return rows[0]?.oldest ?? undefined;
   }
 
-  /** It is tried again after the first delay, then after the second, then no more. */
+  /** Counts a failure. The activity is tried again after the first delay, then after the second, and is then set aside. */
   async failed(
     sql: Sql,
     id: string,
-    part: Part,
+    part: PendingPart,
     error: string,
     retryAfterMs: readonly number[],
   ): Promise<void> {
@@ -130,8 +204,8 @@ export class ActivityStore {
     await sql.query(statement, [id, error, retryAfterMs]);
   }
 
-  /** Not its fault, as far as we know: later, and not counted. */
-  async postpone(sql: Sql, id: string, part: Part, forMs: number): Promise<void> {
+  /** Delays the next attempt without counting a failure. */
+  async postpone(sql: Sql, id: string, part: PendingPart, forMs: number): Promise<void> {
     const statement = `
       update activity
       set ${part}_retry_at = clock_timestamp() + $2 * interval '1 millisecond'
@@ -140,7 +214,8 @@ export class ActivityStore {
     await sql.query(statement, [id, forMs]);
   }
 
-  async setAside(sql: Sql, id: string, part: Part, error: string): Promise<void> {
+  /** No import tries this part again until `reopenSetAside`, or until a changed summary makes the part pending again. */
+  async setAside(sql: Sql, id: string, part: PendingPart, error: string): Promise<void> {
     const statement = `
       update activity
       set ${part}_status = 'set_aside', ${part}_error = $2, ${part}_retry_at = null
@@ -149,73 +224,63 @@ export class ActivityStore {
     await sql.query(statement, [id, error]);
   }
 
-  async syncedSince(sql: Sql, athleteId: string, startedAt: Date): Promise<void> {
+  /**
+   * Records that all activities from before the creation of the import are stored. Later activities belong to the next import. If
+   * `since` is after the previous sync, the import leaves a gap, and nothing is recorded.
+   */
+  async synced(sql: Sql, { athlete_id, provider, created_at, since }: Synced): Promise<void> {
     await sql.query(
-      `insert into strava_sync (athlete_id, last_strava_sync_at)
-       values ($1, $2)
-       on conflict (athlete_id)
-       do update set last_strava_sync_at = greatest(strava_sync.last_strava_sync_at, excluded.last_strava_sync_at)`,
-      [athleteId, startedAt],
+      `insert into activity_sync (athlete_id, last_sync_at, provider)
+       values ($1, $2, $4)
+       on conflict (athlete_id, provider)
+       do update set last_sync_at = greatest(activity_sync.last_sync_at, excluded.last_sync_at)
+       where $3::timestamptz is null
+         or activity_sync.last_sync_at is null
+         or $3 <= activity_sync.last_sync_at`,
+      [athlete_id, created_at, since, provider],
     );
   }
 
-  /** What was once set aside gets another chance with a new import. */
-  async reopenSetAside(sql: Sql, athleteId: string): Promise<void> {
+  /** Records that the vendor's list has these activities. They could not be parsed, but must not count as missing. */
+  async listed(
+    sql: Sql,
+    { athleteId, provider }: ActivityOwner,
+    externalIds: readonly string[],
+    askedAt: Date,
+  ): Promise<void> {
+    if (externalIds.length === 0) return;
     await sql.query(
       `update activity
-       set detail_status = 'pending', detail_attempts = 0, detail_retry_at = null, detail_error = null
-       where athlete_id = $1 and detail_status = 'set_aside'`,
-      [athleteId],
-    );
-    await sql.query(
-      `update activity
-       set photos_status = 'pending', photos_attempts = 0, photos_retry_at = null, photos_error = null
-       where athlete_id = $1 and photos_status = 'set_aside'`,
-      [athleteId],
+       set asked_at = $3, confirm_attempts = 0, confirm_after = null
+       where athlete_id = $1 and provider = $4 and external_activity_id = any ($2) and asked_at < $3`,
+      [athleteId, externalIds, askedAt, provider],
     );
   }
 
   /**
-   * Deleted at the vendor. Only a create that the vendor dates later brings it back. For a transaction that is alone with the
-   * athlete: whoever stores a page that was listed before waits, or is waited for.
+   * Deletes an activity that the vendor has just confirmed as gone. An answer requested before this moment does not bring the
+   * activity back; an answer requested later does. The caller must run this in `aloneInGeneration`, so that a transaction with an
+   * older page runs wholly before or wholly after the deletion.
    */
-  async remove(sql: Sql, athleteId: string, externalId: string, deletedAt: Date): Promise<void> {
+  async remove(sql: Sql, { athleteId, provider }: ActivityOwner, externalId: string): Promise<void> {
     await sql.query(
       `insert into activity_tombstone (athlete_id, provider, external_activity_id, deleted_at)
-       values ($1, 'strava', $2, $3)
-       on conflict (athlete_id, provider, external_activity_id)
-       do update set deleted_at = greatest(activity_tombstone.deleted_at, excluded.deleted_at)`,
-      [athleteId, externalId, deletedAt],
+       values ($1, $3, $2, clock_timestamp())
+       on conflict (athlete_id, provider, external_activity_id) do update set deleted_at = excluded.deleted_at`,
+      [athleteId, externalId, provider],
     );
     await sql.query(
-      `delete from activity where athlete_id = $1 and provider = 'strava' and external_activity_id = $2`,
-      [athleteId, externalId],
+      `delete from activity where athlete_id = $1 and provider = $3 and external_activity_id = $2`,
+      [athleteId, externalId, provider],
     );
-  }
-
-  async forgetTombstoneBefore(
-    sql: Sql,
-    athleteId: string,
-    externalId: string,
-    createdAt: Date,
-  ): Promise<void> {
-    await sql.query(
-      `delete from activity_tombstone
-       where athlete_id = $1 and provider = 'strava' and external_activity_id = $2 and deleted_at < $3`,
-      [athleteId, externalId, createdAt],
-    );
-  }
-
-  async isBuried(sql: Sql, athleteId: string, externalId: string): Promise<boolean> {
-    const { count } = await sql.query(
-      `select 1 from activity_tombstone where athlete_id = $1 and provider = 'strava' and external_activity_id = $2`,
-      [athleteId, externalId],
-    );
-    return count > 0;
   }
 }
 
-/** As the api shows it. */
-function toStored({ id, urls, caption, takenAt, location, isDefault }: Photo): object {
-  return { id, urls, caption, taken_at: takenAt, location, is_default: isDefault };
+/** A statement can write a row only once. */
+const lastOfEach = <Item extends { readonly id: string }>(items: readonly Item[]): readonly Item[] => [
+  ...new Map(items.map((item) => [item.id, item])).values(),
+];
+
+function toStored({ id, urls, caption, takenAt, location, isDefault }: Photo): StoredPhoto {
+  return { id, urls, caption, taken_at: takenAt && takenAt.toISOString(), location, is_default: isDefault };
 }

@@ -1,20 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql } from '#platform';
+import { Database, pagesOf, type Sql } from '#platform';
+import { SAME_AS } from './same-as.js';
 
 const PAGE = 100;
 const AT_ONCE = 1_000;
 
-interface WithPhotos {
+interface ActivityPhotos {
   readonly id: string;
+  readonly provider: string;
   readonly external_activity_id: string;
   readonly photos: readonly object[];
 }
 
-/** What the account exports and deletes of ours. */
+/** Exports and deletes an athlete's activities. */
 @Injectable()
-export class ActivityRecords {
+class ActivityRecords {
   readonly name = 'activities';
-  readonly provider = 'strava';
+  readonly provider = 'any';
 
   constructor(private readonly database: Database) {}
 
@@ -23,99 +25,93 @@ export class ActivityRecords {
       select
         id, provider, external_activity_id, name, sport_type, start_time, utc_offset_s, timezone, distance_m, moving_time_s,
         elapsed_time_s, elevation_gain_m, average_heartrate, max_heartrate, manual, private, description, calories,
-        polyline, summary_polyline, laps, splits, asked_at as fetched_at
+        polyline, summary_polyline, laps, splits, asked_at as fetched_at, ${SAME_AS} as same_as
       from activity
       where athlete_id = $1 and ($2::uuid is null or id > $2)
       order by id
       limit $3`;
-    return pages(this.database, athleteId, statement);
+    return pagesOf(this.database, statement, { athleteId, by: 'id', size: PAGE });
   }
 
-  async deleteSome(sql: Sql, athleteId: string): Promise<number> {
+  async deleteSome(sql: Sql, athleteId: string, _: unknown, provider: string | null): Promise<number> {
     const statement = `
       delete from activity
-      where id in (select id from activity where athlete_id = $1 limit $2)`;
-    const { count } = await sql.query(statement, [athleteId, AT_ONCE]);
+      where id in (select id from activity where athlete_id = $1 and ($3::text is null or provider = $3) limit $2)`;
+    const { count } = await sql.query(statement, [athleteId, AT_ONCE, provider]);
     return count;
   }
 }
 
+/** Exports an athlete's photos, and deletes the photos from the rows of the activities. */
 @Injectable()
-export class PhotoRecords {
+class PhotoRecords {
   readonly name = 'photos';
-  readonly provider = 'strava';
+  readonly provider = 'any';
 
   constructor(private readonly database: Database) {}
 
   async *read(athleteId: string): AsyncGenerator<readonly object[]> {
     const statement = `
-      select id, external_activity_id, photos
+      select id, provider, external_activity_id, photos
       from activity
       where athlete_id = $1 and photos <> '[]' and ($2::uuid is null or id > $2)
       order by id
       limit $3`;
-    for await (const page of pages<WithPhotos>(this.database, athleteId, statement))
-      yield page.flatMap(({ id, external_activity_id, photos }) =>
-        photos.map((photo) => ({ activity_id: id, external_activity_id, ...photo })),
+    for await (const page of pagesOf<ActivityPhotos, 'id'>(this.database, statement, {
+      athleteId,
+      by: 'id',
+      size: PAGE,
+    }))
+      yield page.flatMap(({ id, provider, external_activity_id, photos }) =>
+        photos.map((photo) => ({ activity_id: id, provider, external_activity_id, ...photo })),
       );
   }
 
-  /** They stand in their activity's row; what counts is that they are gone. */
-  async deleteSome(sql: Sql, athleteId: string): Promise<number> {
+  /** Returns how many photos were deleted, not how many activities were changed. */
+  async deleteSome(sql: Sql, athleteId: string, _: unknown, provider: string | null): Promise<number> {
     const statement = `
       with chosen as (
         select id, jsonb_array_length(photos) as photos
         from activity
-        where athlete_id = $1 and photos <> '[]'
+        where athlete_id = $1 and ($3::text is null or provider = $3) and photos <> '[]'
         limit $2
       ), emptied as (
         update activity set photos = '[]', photos_status = 'none' from chosen where activity.id = chosen.id
       )
       select coalesce(sum(photos), 0)::int as photos from chosen`;
-    const { rows } = await sql.query<{ photos: number }>(statement, [athleteId, AT_ONCE]);
+    const { rows } = await sql.query<{ photos: number }>(statement, [athleteId, AT_ONCE, provider]);
     return rows[0]?.photos ?? 0;
   }
 }
 
+/** Exports an athlete's imports. Deletes the imports together with the sync state and the tombstones. */
 @Injectable()
-export class ImportRecords {
+class ImportRecords {
   readonly name = 'imports';
-  readonly provider = 'strava';
+  readonly provider = 'any';
 
   constructor(private readonly database: Database) {}
 
   read(athleteId: string): AsyncIterable<readonly object[]> {
     const statement = `
-      select id, type, status, since, sync_cursor, activities_total, created_at, started_at, finished_at
+      select id, provider, type, status, since, sync_cursor, activities_total, created_at, started_at, finished_at
       from import_jobs
       where athlete_id = $1 and ($2::uuid is null or id > $2)
       order by id
       limit $3`;
-    return pages(this.database, athleteId, statement);
+    return pagesOf(this.database, statement, { athleteId, by: 'id', size: PAGE });
   }
 
-  /** With everything else that says how far we were. A running import finds its row gone, and ends. */
-  async deleteSome(sql: Sql, athleteId: string): Promise<number> {
-    const { count } = await sql.query('delete from import_jobs where athlete_id = $1', [athleteId]);
-    await sql.query('delete from strava_sync where athlete_id = $1', [athleteId]);
-    await sql.query('delete from activity_tombstone where athlete_id = $1', [athleteId]);
+  /** A running import no longer finds its row, and ends. */
+  async deleteSome(sql: Sql, athleteId: string, _: unknown, provider: string | null): Promise<number> {
+    const ofVendor = 'athlete_id = $1 and ($2::text is null or provider = $2)';
+    const values = [athleteId, provider];
+    const { count } = await sql.query(`delete from import_jobs where ${ofVendor}`, values);
+    await sql.query(`delete from activity_sync where ${ofVendor}`, values);
+    await sql.query(`delete from activity_tombstone where ${ofVendor}`, values);
     return count;
   }
 }
 
-async function* pages<Row extends { readonly id: string }>(
-  database: Database,
-  athleteId: string,
-  statement: string,
-): AsyncGenerator<readonly Row[]> {
-  let after: string | null = null;
-  for (;;) {
-    const { rows }: { rows: Row[] } = await database.query<Row>(statement, [athleteId, after, PAGE]);
-    if (rows.length === 0) return;
-    yield rows;
-    after = (rows.at(-1) as Row).id;
-  }
-}
-
-/** In the order of their deletion: photos are counted while their activities are there. */
+/** In the order of their deletion: photos are counted before their activities are deleted. */
 export const personalRecords = [PhotoRecords, ActivityRecords, ImportRecords];

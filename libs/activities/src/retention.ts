@@ -1,49 +1,59 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import {
   CONFIG,
-  type Config,
   Database,
+  inBatches,
+  loadSql,
   LOGGER,
   type Logger,
   Sweeps,
   TIME_SCALE,
   type TimeScale,
 } from '#platform';
+import { type ProductConfig, settingsOf, VENDOR_IDS } from '#vendors';
+
+const purgeActivities = loadSql(import.meta.url, './sql/purge-activities.sql');
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
+// Each deletion cascades to streams, jobs and runs.
 const AT_ONCE = 1_000;
 
-/** Strava's cache rule, for operators who must honour it: whole activities go, counted from when they were fetched last. */
+/**
+ * Deletes a vendor's activities `retentionDays` after their detail was last stored, for operators who must honour the vendor's cache
+ * rule. An activity without a detail is deleted that long after its row was created. Runs every hour, only if a vendor has that setting.
+ */
 @Injectable()
 export class Retention implements OnApplicationBootstrap {
   constructor(
     private readonly database: Database,
     private readonly sweeps: Sweeps,
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) private readonly config: ProductConfig,
     @Inject(TIME_SCALE) private readonly scale: TimeScale,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   onApplicationBootstrap(): void {
-    if (this.config.strava.retentionDays !== undefined)
-      this.sweeps.every('retention', HOUR_MS, () => this.runOnce());
+    if (this.kept().length > 0) this.sweeps.every('retention', HOUR_MS, () => this.runOnce());
   }
 
   async runOnce(): Promise<void> {
-    const keptMs = this.scale.wait((this.config.strava.retentionDays ?? Infinity) * DAY_MS);
-    const statement = `
-      delete from activity
-      where id in (
-        select id
-        from activity
-        where provider = 'strava' and coalesce(detail_stored_at, created_at) < clock_timestamp() - $1 * interval '1 millisecond'
-        limit $2
-      )`;
-    for (;;) {
-      const { count } = await this.database.query(statement, [keptMs, AT_ONCE]);
-      if (count > 0) this.logger.info({ activities: count }, 'activities past their retention deleted');
-      if (count < AT_ONCE) return;
+    for (const { provider, days } of this.kept()) {
+      const keptMs = this.scale.wait(days * DAY_MS);
+      const activities = await inBatches(AT_ONCE, async (limit) => {
+        const { count } = await this.database.query(purgeActivities, [keptMs, limit, provider]);
+        return count;
+      });
+      if (activities > 0)
+        this.logger.info({ provider, activities }, 'activities past their retention deleted');
     }
+  }
+
+  /** The vendors whose activities are deleted, with the days for which these are kept. */
+  private kept() {
+    return VENDOR_IDS.flatMap((provider) => {
+      const days = settingsOf(this.config, provider).retentionDays;
+      return days === undefined ? [] : [{ provider, days }];
+    });
   }
 }

@@ -1,4 +1,12 @@
+export { AthleteOverviews } from './athlete-overviews.js';
 export { Operations } from './operations.js';
-export { AdminModule } from './admin.module.js';
-export { type BudgetView, Observability, type ObservabilityView } from './observability.js';
-export { DeadLetterOffice } from './dead-letter-office.js';
+export { AdminModule, AdminWorkModule } from './admin.module.js';
+export { Observability } from './observability.js';
+export { DeadLetterOperations } from './dead-letter-operations.js';
+export { EndpointOperations } from './endpoint-operations.js';
+export { DeadLetterOrderRows } from './dead-letter-orders.js';
+export { StreamFailures } from './stream-failures.js';
+export { StreamResetOrderRows } from './stream-reset-orders.js';
+export { Settings } from './settings.js';
+export { OperatorEvents } from './operator-events.js';
+export { Queues } from './queues.js';

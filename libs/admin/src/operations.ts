@@ -1,35 +1,45 @@
 import { Injectable } from '@nestjs/common';
 import { Backfill } from '#backfill';
 import { Athletes } from '#connections';
-import { DependencyUnavailable, NotFound } from '#platform';
+import { Database, DependencyUnavailable, NotFound, OperatorActions } from '#platform';
 import { type FetchState, StreamFetches } from '#streams';
 
-/** What operators set going, or stop. */
+/** An operator's actions on stream fetches and backfills. Each action is recorded with the operator's name before it is carried out. */
 @Injectable()
 export class Operations {
   constructor(
     private readonly fetches: StreamFetches,
     private readonly backfill: Backfill,
     private readonly athletes: Athletes,
+    private readonly database: Database,
+    private readonly actions: OperatorActions,
   ) {}
 
-  /** From the beginning, with all its attempts; its athlete does not wait for a window that was waited for before. */
-  async resetStreamFetch(activityId: string): Promise<FetchState> {
-    const state = await this.fetches.reset(activityId);
-    await this.backfill.begin(state.athlete_id);
+  /**
+   * Makes the fetch due again with a full number of attempts. Begins the athlete's backfill at once, without waiting for the next window.
+   */
+  async resetStreamFetch(activityId: string, actor: string): Promise<FetchState> {
+    const state = await this.database.transaction(async (sql) => {
+      await this.actions.note({ actor, action: 'streams.reset', target: activityId }, sql);
+      return this.fetches.reset(activityId, sql);
+    });
+    await this.backfill.beginAll(state.athlete_id);
     return state;
   }
 
-  async beginBackfill(athleteId: string): Promise<void> {
+  async beginBackfill(athleteId: string, actor: string): Promise<void> {
     if (!(await this.athletes.exists(athleteId))) throw new NotFound('No such athlete');
-    if (!(await this.backfill.begin(athleteId))) throw new DependencyUnavailable('redis');
+    await this.actions.note({ actor, action: 'backfill.begin', target: athleteId });
+    if (!(await this.backfill.beginAll(athleteId))) throw new DependencyUnavailable('redis');
   }
 
-  pauseBackfills(): Promise<void> {
-    return this.backfill.pause();
+  async pauseBackfills(actor: string): Promise<void> {
+    await this.actions.note({ actor, action: 'backfills.pause', target: 'all' });
+    await this.backfill.pause();
   }
 
-  resumeBackfills(): Promise<void> {
-    return this.backfill.resume();
+  async resumeBackfills(actor: string): Promise<void> {
+    await this.actions.note({ actor, action: 'backfills.resume', target: 'all' });
+    await this.backfill.resume();
   }
 }

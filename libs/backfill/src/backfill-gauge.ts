@@ -3,14 +3,14 @@ import { Gauge } from 'prom-client';
 import { Clock, LOGGER, type Logger } from '#platform';
 import { BackfillForecast } from './backfill-forecast.js';
 
-// A forecast counts rows; scrapers ask more often than that is worth.
+// A forecast counts rows, which costs too much for every scrape.
 const KNOWN_FOR_MS = 60_000;
 
 let latest: () => Promise<number | undefined> = () => Promise.resolve(undefined);
 
 new Gauge({
   name: 'backfill_eta_seconds',
-  help: 'Until all streams that can be fetched are here; left out where nobody can say',
+  help: 'Time until all streams that can be fetched are stored; absent while unknown',
   async collect() {
     const seconds = await latest();
     if (seconds === undefined) this.remove();
@@ -18,7 +18,7 @@ new Gauge({
   },
 });
 
-/** What the gauge shows, forecast by a worker when it is scraped. */
+/** Computes `backfill_eta_seconds` when a worker is scraped, at most once a minute. */
 @Injectable()
 export class BackfillGauge implements OnApplicationBootstrap {
   private known: { readonly untilMs: number; readonly seconds: number | undefined } | undefined;
@@ -40,7 +40,7 @@ export class BackfillGauge implements OnApplicationBootstrap {
       this.known = { seconds, untilMs: performance.now() + KNOWN_FOR_MS };
       return seconds;
     } catch (err) {
-      this.logger.warn({ err }, 'backfill not forecast');
+      this.logger.warn({ err }, 'backfill forecast failed');
       return undefined;
     }
   }

@@ -1,34 +1,42 @@
 import { OnQueueCompleted, OnQueueFailed, Process, Processor } from '@nestjs/bull';
-import { Inject } from '@nestjs/common';
+import { Inject, Injectable, type Type } from '@nestjs/common';
 import { type Job } from 'bull';
+import { type VendorId } from '#vendors';
 import { LOGGER, type Logger } from '#platform';
 import { BackfillBatch, type Next } from './backfill-batch.js';
-import { BACKFILL_QUEUE, BackfillBell, type BackfillTick } from './backfill-bell.js';
+import { BackfillTicks, type BackfillTick, queueOf } from './backfill-ticks.js';
 
 /**
- * One athlete's batch at a time in each worker. The next tick is rung once Bull has forgotten this one, whose id it has; a
- * worker that dies in between leaves it to the sweep.
+ * Each worker runs one batch of a vendor at a time, since a batch may wait long for its turn in the vendor's window. The next tick is scheduled after Bull has removed the present tick, since both ticks have the
+ * same id. If the worker dies in between, the sweep schedules the next tick.
  */
-@Processor(BACKFILL_QUEUE)
-export class BackfillProcessor {
+@Injectable()
+abstract class BackfillProcessor {
   constructor(
     private readonly batch: BackfillBatch,
-    private readonly bell: BackfillBell,
+    private readonly ticks: BackfillTicks,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   @Process({ concurrency: 1 })
   async work({ data }: Job<BackfillTick>): Promise<Next | null> {
-    return (await this.batch.run(data.athleteId)) ?? null;
+    return (await this.batch.run(data)) ?? null;
   }
 
   @OnQueueCompleted()
-  async goOn({ data }: Job<BackfillTick>, next: Next | null): Promise<void> {
-    if (next) await this.bell.ring(data.athleteId, next.inMs);
+  async scheduleNext({ data }: Job<BackfillTick>, next: Next | null): Promise<void> {
+    if (next) await this.ticks.schedule(data, next.inMs);
   }
 
   @OnQueueFailed()
-  tell({ data }: Job<BackfillTick>, err: Error): void {
+  logFailure({ data }: Job<BackfillTick>, err: Error): void {
     this.logger.error({ err, athlete_id: data.athleteId }, 'backfill batch failed');
   }
+}
+
+/** The processor of a vendor's queue. */
+export function processorOf(provider: VendorId): Type {
+  @Processor(queueOf(provider))
+  class VendorBackfillProcessor extends BackfillProcessor {}
+  return VendorBackfillProcessor;
 }

@@ -1,17 +1,17 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Sweeps } from '#platform';
 import { StreamFetches } from '#streams';
-import { BackfillBell } from './backfill-bell.js';
-import { BackfillSwitch } from './backfill-switch.js';
+import { BackfillTicks } from './backfill-ticks.js';
+import { BackfillSwitch } from './backfill.js';
 
 const EVERY_MS = 60_000;
 
-/** Rings for every athlete with something due: new activities, deferred ones whose time has come, ticks that were lost. */
+/** Every minute schedules a tick for each athlete and vendor with due streams. So new and deferred streams are fetched, also after a lost tick. */
 @Injectable()
 export class BackfillSweep implements OnApplicationBootstrap {
   constructor(
     private readonly fetches: StreamFetches,
-    private readonly bell: BackfillBell,
+    private readonly ticks: BackfillTicks,
     private readonly backfillSwitch: BackfillSwitch,
     private readonly sweeps: Sweeps,
   ) {}
@@ -22,8 +22,8 @@ export class BackfillSweep implements OnApplicationBootstrap {
 
   async runOnce(): Promise<void> {
     if (await this.backfillSwitch.isPaused()) return;
-    for (const athleteId of await this.fetches.athletesWithDue())
-      // Without Redis each would take a second to fail.
-      if (!(await this.bell.ring(athleteId))) return;
+    for (const owner of await this.fetches.athletesWithDue())
+      // Stop at the first failure: without Redis each attempt takes a second.
+      if (!(await this.ticks.schedule(owner))) return;
   }
 }

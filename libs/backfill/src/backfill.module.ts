@@ -1,52 +1,54 @@
 import { BullModule } from '@nestjs/bull';
-import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { ActivitiesModule } from '#activities';
+import { Module } from '@nestjs/common';
+import { ActivitiesModule, ActivitiesWorkModule, ImportNews } from '#activities';
 import { QueueModule } from '#platform';
-import { RateLimitModule } from '#rate-limit';
+import { StreamsModule } from '#streams';
+import { BudgetsModule } from '#vendors';
 import { BackfillBatch } from './backfill-batch.js';
-import { BACKFILL_QUEUE, BackfillBell } from './backfill-bell.js';
+import { BACKFILLED, backfillTicks, queueOf } from './backfill-ticks.js';
 import { BackfillForecast } from './backfill-forecast.js';
 import { BackfillGauge } from './backfill-gauge.js';
-import { BackfillProcessor } from './backfill-processor.js';
+import { processorOf } from './backfill-processor.js';
 import { BackfillSweep } from './backfill-sweep.js';
-import { BackfillSwitch } from './backfill-switch.js';
-import { Backfill } from './backfill.js';
-import { Breaker } from './breaker.js';
+import { Backfill, BackfillSwitch } from './backfill.js';
+import { Breakers } from './breaker.js';
 import { BatchLocks } from './batch-lock.js';
 import { Pace } from './pace.js';
 
-const asked: Provider[] = [Backfill, BackfillBell, BackfillForecast, BackfillSwitch];
-const working: Provider[] = [
-  Breaker,
+/** For the api and other libs: starts, pauses and forecasts the backfill of streams; fetches nothing. */
+@Module({
+  imports: [
+    QueueModule,
+    BullModule.registerQueue(...BACKFILLED.map((provider) => ({ name: queueOf(provider) }))),
+    BudgetsModule,
+    ActivitiesModule,
+    StreamsModule,
+  ],
+  providers: [Backfill, BackfillForecast, BackfillSwitch, backfillTicks],
+  exports: [Backfill, BackfillForecast, BackfillSwitch, backfillTicks, BullModule],
+})
+export class BackfillModule {}
 
-  BackfillBatch,
-  BackfillGauge,
-  BackfillProcessor,
-  BackfillSweep,
-  BatchLocks,
-  Pace,
-];
-
-/** `streams`: the module of that library, as the app uses it. */
-@Module({})
-export class BackfillModule {
-  /** To begin, pause and forecast it. */
-  static asking(streams: DynamicModule): DynamicModule {
-    return module(streams, asked);
+/** For the worker: fetches streams. */
+@Module({
+  imports: [BackfillModule, ActivitiesWorkModule, BudgetsModule, StreamsModule],
+  providers: [
+    Breakers,
+    BackfillBatch,
+    BackfillGauge,
+    ...BACKFILLED.map(processorOf),
+    BackfillSweep,
+    BatchLocks,
+    Pace,
+  ],
+})
+export class BackfillWorkModule {
+  constructor(news: ImportNews, backfill: Backfill) {
+    // The streams to fetch are not known earlier.
+    news.register({
+      summariesListed: async (owner) => {
+        if (BACKFILLED.includes(owner.provider)) await backfill.begin(owner);
+      },
+    });
   }
-
-  /** To do it. */
-  static working(streams: DynamicModule): DynamicModule {
-    return module(streams, [...asked, ...working]);
-  }
-}
-
-function module(streams: DynamicModule, providers: Provider[]): DynamicModule {
-  const queue = BullModule.registerQueue({ name: BACKFILL_QUEUE });
-  return {
-    module: BackfillModule,
-    imports: [QueueModule, queue, RateLimitModule, ActivitiesModule, streams],
-    providers,
-    exports: [Backfill, BackfillForecast],
-  };
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Redis } from 'ioredis';
-import { createLogger, createRedis, timeScale } from '#platform';
+import { createLogger, createRedis, type RedisClient, timeScale } from '#platform';
 import { eventually } from '../../../test/harness/eventually.js';
 import { Proxy } from '../../../test/harness/proxy.js';
 import { required } from '../../../test/harness/servers.js';
@@ -9,13 +8,14 @@ import { type BatchLock, BatchLocks } from './batch-lock.js';
 
 const logger = createLogger({ level: 'silent', process: 'test' });
 
-describe('the lock of a batch', () => {
+describe('BatchLocks', () => {
   let proxy: Proxy;
-  let mine: Redis;
-  let others: Redis;
+  let mine: RedisClient;
+  let others: RedisClient;
   let locks: BatchLocks;
   let elsewhere: BatchLocks;
-  const athlete = randomUUID();
+  const newOwner = () => ({ athleteId: randomUUID(), provider: 'strava' }) as const;
+  const owner = newOwner();
 
   beforeEach(async () => {
     proxy = await Proxy.before(required('REDIS_URL'));
@@ -31,27 +31,28 @@ describe('the lock of a batch', () => {
     await proxy.close();
   });
 
-  it('is one worker’s at a time', async () => {
-    const lock = (await locks.take(athlete)) as BatchLock;
-    expect(await elsewhere.take(athlete)).toBeUndefined();
-    expect(await elsewhere.take(randomUUID())).toBeDefined();
+  it('one worker at a time holds the batch lock of an athlete and vendor', async () => {
+    const lock = (await locks.take(owner)) as BatchLock;
+    expect(await elsewhere.take(owner)).toBeUndefined();
+    expect(await elsewhere.take(newOwner())).toBeDefined();
+    expect(await elsewhere.take({ ...owner, provider: 'oura' })).toBeDefined();
     expect(await lock.renew()).toBe(true);
     await lock.release();
-    const other = (await elsewhere.take(athlete)) as BatchLock;
+    const other = (await elsewhere.take(owner)) as BatchLock;
     expect(await lock.renew()).toBe(false);
     await lock.release();
     expect(await other.renew()).toBe(true);
   });
 
   it.each(['cut', 'freeze'] as const)(
-    'that could not be given back while Redis was away (%s), is given back when it returns',
+    'a batch lock that could not be released while Redis was away (%s) is released when Redis returns',
     async (way) => {
-      const lock = (await locks.take(athlete)) as BatchLock;
+      const lock = (await locks.take(owner)) as BatchLock;
       proxy[way]();
       await expect(lock.release()).rejects.toThrow();
-      expect(await elsewhere.take(athlete)).toBeUndefined();
+      expect(await elsewhere.take(owner)).toBeUndefined();
       proxy.heal();
-      await eventually('another may take it', () => elsewhere.take(athlete));
+      await eventually('another may take it', () => elsewhere.take(owner));
     },
   );
 });

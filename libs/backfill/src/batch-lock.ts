@@ -1,68 +1,81 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { type Redis } from 'ioredis';
-import { LOGGER, type Logger, LuaScript, REDIS, TIME_SCALE, type TimeScale } from '#platform';
+import {
+  leaseLength,
+  LOGGER,
+  type Logger,
+  LuaScript,
+  REDIS,
+  type RedisClient,
+  releaseLock,
+  TIME_SCALE,
+  type TimeScale,
+} from '#platform';
+import { type BackfillOwner } from '#streams';
 
 const TTL_MS = 20 * 60_000;
-// A scaled one must still outlive a call to the vendor and what comes of it.
+// The lower bound under TIME_SCALE: the lock must outlive one call to the vendor and the storing of its answer.
 const SHORTEST_TTL_MS = 12_000;
 
-const releaseLock = new LuaScript<number>(import.meta.url, './lua/release-lock.lua');
 const renewLock = new LuaScript<number>(import.meta.url, './lua/renew-lock.lua');
 
-/** The right to one batch of an athlete's. Claims keep a second worker harmless; the lock keeps it from useless work. */
+/** The lock of one athlete's batch at a vendor. It saves a second worker useless work. Claims, not this lock, prevent double fetches. */
 export interface BatchLock {
-  /** False: it was lost, to another or with Redis. */
+  /** False if this worker lost the lock: another worker holds the lock, or Redis lost the lock. */
   renew(): Promise<boolean>;
   release(): Promise<void>;
 }
 
-/** One that Redis went away with is given back when it returns: its athlete is not to wait for the lock's end. */
+/** Takes locks in Redis. A lock that could not be released is released when Redis returns. Otherwise its athlete would wait 20 min. */
 @Injectable()
 export class BatchLocks {
   private readonly ttlMs: number;
-  /** Keys by token, of locks that may still be ours though nobody wants them any more. */
-  private readonly owed = new Map<string, string>();
+  /** Token and key of each lock that this worker no longer needs but may still hold. */
+  private readonly unreleased = new Map<string, string>();
 
   constructor(
-    @Inject(REDIS) private readonly redis: Redis,
+    @Inject(REDIS) private readonly redis: RedisClient,
     @Inject(TIME_SCALE) scale: TimeScale,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.ttlMs = Math.ceil(Math.max(SHORTEST_TTL_MS, scale.guard(TTL_MS)));
-    redis.on('ready', () => void this.giveBack());
+    this.ttlMs = Math.ceil(leaseLength(scale, TTL_MS, SHORTEST_TTL_MS));
+    // After a fail-over a Cluster's client is ready all the time, so `take` releases as well.
+    redis.on('ready', () => void this.releaseAll());
   }
 
-  async take(athleteId: string): Promise<BatchLock | undefined> {
-    const key = `strava:stream_backfill:${athleteId}`;
+  async take({ athleteId, provider }: BackfillOwner): Promise<BatchLock | undefined> {
+    await this.releaseAll();
+    const key = `${provider}:stream_backfill:${athleteId}`;
     const token = randomUUID();
-    const release = () => releaseLock.run(this.redis, [key], [token]);
-    const taken = await this.orOwe(key, token, () => this.redis.set(key, token, 'PX', this.ttlMs, 'NX'));
+    const release = () => releaseLock(this.redis, key, token);
+    const taken = await this.releaseLater(key, token, () =>
+      this.redis.set(key, token, 'PX', this.ttlMs, 'NX'),
+    );
     if (taken === null) return undefined;
     return {
       renew: async () => (await renewLock.run(this.redis, [key], [token, this.ttlMs])) === 1,
-      release: async () => void (await this.orOwe(key, token, release)),
+      release: () => this.releaseLater(key, token, release),
     };
   }
 
-  /** A command without an answer may have been obeyed, or not. */
-  private async orOwe<T>(key: string, token: string, command: () => Promise<T>): Promise<T> {
+  /** Remembers the lock if the command fails: a command without an answer may have taken effect. */
+  private async releaseLater<T>(key: string, token: string, command: () => Promise<T>): Promise<T> {
     try {
       return await command();
     } catch (error) {
-      this.owed.set(token, key);
+      this.unreleased.set(token, key);
       throw error;
     }
   }
 
-  private async giveBack(): Promise<void> {
+  private async releaseAll(): Promise<void> {
     try {
-      for (const [token, key] of this.owed) {
-        await releaseLock.run(this.redis, [key], [token]);
-        this.owed.delete(token);
+      for (const [token, key] of this.unreleased) {
+        await releaseLock(this.redis, key, token);
+        this.unreleased.delete(token);
       }
     } catch (err) {
-      this.logger.warn({ err }, 'locks of backfills not given back yet');
+      this.logger.warn({ err }, 'backfill locks not released yet');
     }
   }
 }

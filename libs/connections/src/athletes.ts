@@ -1,28 +1,73 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { type Caller, Database, OneAtATime, type Sql } from '#platform';
-import { ConnectionCut } from './connection-cut.js';
+import {
+  atMostEntries,
+  type AthleteIdentity,
+  athleteIdOf,
+  canonicalSubject,
+  type Config,
+  CONFIG,
+  Database,
+  loadSql,
+  OneAtATime,
+  type Sql,
+} from '#platform';
+import { ConnectionCut } from './errors.js';
 
-const REMEMBERED = 50_000;
-const REMEMBERED_MS = 60_000;
-const LEAST_REMEMBERED_MS = 30_000;
+const ensureAthlete = loadSql(import.meta.url, './sql/ensure-athlete.sql');
 
-/** An athlete exists from the first authenticated call on: nobody registers. */
+const MAX_CACHED = 50_000;
+const MAX_CACHED_MS = 60_000;
+const MIN_CACHED_MS = 30_000;
+// If another process inserts the same athlete at the same moment, the next try finds the committed row.
+const MAX_TRIES = 3;
+
+type Identity = Pick<AthleteIdentity, 'athleteId' | 'issuer' | 'subject'>;
+
+/** The row of an athlete. */
+interface EnsuredAthlete {
+  readonly id: string;
+  readonly isNew: boolean;
+}
+
+/**
+ * The rows of `athlete`. An athlete is created by their first authenticated request, without registration. The cached ids may be up to a
+ * minute old: `knownId` may return the id of an athlete whom another process has just deleted.
+ */
 @Injectable()
 export class Athletes {
-  // Saves a statement per request. It forgets within a minute: another process may have deleted the account meanwhile.
-  private readonly known = new LRUCache<string, true>({ max: REMEMBERED, ttl: REMEMBERED_MS });
+  // This cache saves a statement per request. Its key is the id computed from issuer and subject.
+  private readonly known = new LRUCache<string, string>({
+    ...atMostEntries(MAX_CACHED),
+    ttl: MAX_CACHED_MS,
+  });
+  private readonly ensuring = new OneAtATime<string>();
 
-  private readonly ensuring = new OneAtATime<void>();
+  constructor(
+    private readonly database: Database,
+    @Inject(CONFIG) private readonly config: { readonly auth: Pick<Config['auth'], 'issuer'> } = { auth: {} },
+  ) {}
 
-  constructor(private readonly database: Database) {}
-
-  isKnown({ athleteId }: Caller): boolean {
-    return this.known.has(athleteId);
+  /** The caller's athlete id from this process's cache. An entry ends 30 to 60 s after the last `ensure` of that caller. */
+  knownId({ athleteId }: Identity): string | undefined {
+    return this.known.get(athleteId);
   }
 
-  ensure(caller: Caller): Promise<void> {
-    return this.ensuring.run(caller.athleteId, () => this.insert(caller));
+  /** The ids under which the caller's athlete may be stored: an athlete stored without an issuer has another id. */
+  possibleIds(caller: Identity): readonly string[] {
+    return [caller.athleteId, ...(this.ownsIssuer(caller) ? [athleteIdOf('', caller.subject)] : [])];
+  }
+
+  /** Returns the id of the caller's athlete, and creates the athlete if there is none. */
+  ensure(caller: Identity): Promise<string> {
+    return this.ensuring.run(caller.athleteId, async () => (await this.findOrCreate(caller)).id);
+  }
+
+  /** Creates the athlete whose token will have this subject, before the first login. Without JWT_ISSUER the issuer is empty. */
+  register(subject: string): Promise<EnsuredAthlete> {
+    const { issuer = '' } = this.config.auth;
+    const canonical = canonicalSubject(subject);
+    return this.findOrCreate({ athleteId: athleteIdOf(issuer, canonical), issuer, subject: canonical });
   }
 
   async exists(athleteId: string): Promise<boolean> {
@@ -30,7 +75,7 @@ export class Athletes {
     return count > 0;
   }
 
-  /** Rises when a connection is cut: what was asked of the vendor before belongs to nobody any more. */
+  /** The generation rises when a connection is cut. An answer to a call made in an earlier generation must not be stored. */
   async generationOf(athleteId: string): Promise<number> {
     const statement = 'select generation::int as generation from athlete where id = $1';
     const { rows } = await this.database.query<{ generation: number }>(statement, [athleteId]);
@@ -38,12 +83,12 @@ export class Athletes {
     return rows[0].generation;
   }
 
-  /** Writes what a vendor answered, in one transaction, or throws ConnectionCut where the generation is over. */
+  /** Runs `work`, which stores a vendor's answer, in one transaction. Throws ConnectionCut if the generation has ended. */
   inGeneration<T>(athleteId: string, generation: number, work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.whileLocked('share', athleteId, generation, work);
   }
 
-  /** The same, while nobody else writes what the vendor has said of that athlete. */
+  /** Like `inGeneration`. In addition, no other transaction stores this athlete's vendor data at the same time. */
   aloneInGeneration<T>(athleteId: string, generation: number, work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.whileLocked('no key update', athleteId, generation, work);
   }
@@ -62,16 +107,30 @@ export class Athletes {
     });
   }
 
-  private async insert({ athleteId, issuer, subject }: Caller): Promise<void> {
-    await this.database.query(
-      'insert into athlete (id, issuer, subject) values ($1, $2, $3) on conflict (id) do nothing',
-      [athleteId, issuer, subject],
-    );
-    this.known.set(athleteId, true, { ttl: rememberedMs() });
+  /**
+   * An athlete whose token had no `iss` is stored without an issuer. After JWT_ISSUER is configured, the athlete's next call stores that
+   * issuer. Without JWT_ISSUER nothing verifies the issuer of a token, so a stored athlete gets no issuer.
+   */
+  private async findOrCreate(caller: Identity): Promise<EnsuredAthlete> {
+    const { athleteId, issuer, subject } = caller;
+    const assigns = this.ownsIssuer(caller);
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      const values = [athleteId, issuer, subject, assigns];
+      const { rows } = await this.database.query<{ id: string; is_new: boolean }>(ensureAthlete, values);
+      if (!rows[0]) continue;
+      this.known.set(athleteId, rows[0].id, { ttl: randomTtlMs() });
+      return { id: rows[0].id, isNew: rows[0].is_new };
+    }
+    throw new Error('The athlete was neither found nor created');
+  }
+
+  /** True if the token's issuer is the configured one. Athletes without an issuer are assigned to no other issuer. */
+  private ownsIssuer({ issuer }: Identity): boolean {
+    return issuer !== '' && issuer === this.config.auth.issuer;
   }
 }
 
-/** Athletes who came together, after a restart say, are not forgotten together. */
-function rememberedMs(): number {
-  return LEAST_REMEMBERED_MS + Math.random() * (REMEMBERED_MS - LEAST_REMEMBERED_MS);
+/** Random, so that athletes cached at the same moment, after a restart for example, do not expire at the same moment. */
+function randomTtlMs(): number {
+  return MIN_CACHED_MS + Math.random() * (MAX_CACHED_MS - MIN_CACHED_MS);
 }

@@ -1,7 +1,7 @@
 import { type Database, loadSql, type Sql } from '#platform';
-import { type Place, type Vault } from './crypto/vault.js';
+import { type SecretPlace, type Vault } from './crypto/vault.js';
 import { type Provider } from './oauth/provider.js';
-import { type Tokens } from './oauth/token-endpoint.js';
+import { type Tokens } from './oauth/token-answer.js';
 
 const findConnection = loadSql(import.meta.url, './sql/find-connection.sql');
 const storeConnection = loadSql(import.meta.url, './sql/store-connection.sql');
@@ -11,10 +11,10 @@ const endRefresh = loadSql(import.meta.url, './sql/end-refresh.sql');
 
 const UNIQUE_VIOLATION = '23505';
 const FOREIGN_KEY_VIOLATION = '23503';
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
-export type Kept = 'kept' | 'taken' | 'other_account' | 'no_athlete';
-export type ConnectionStatus = 'active' | 'needs_reauth';
+type StoreOutcome = 'stored' | 'taken' | 'other_account' | 'no_athlete';
+type ConnectionStatus = 'active' | 'needs_reauth';
 
 export interface ConnectionView {
   readonly provider: Provider;
@@ -32,43 +32,44 @@ export interface StoredConnection {
   readonly scopes: readonly string[];
   readonly status: ConnectionStatus;
   readonly accessToken: string;
-  /** The number of the refresh that brought the tokens. */
+  /** The fence of the refresh that returned these tokens. */
   readonly tokenFence: string;
   readonly expiresInMs: number;
-  /** Since the last refresh that ended without an answer, if none has succeeded after it. */
+  /** How long ago the last refresh ended without a clear answer. Infinity if the last refresh got a clear answer. */
   readonly failedMsAgo: number;
   readonly generation: number;
 }
 
-/** Whose a vendor's account is. */
-export interface Owner {
+/** The athlete who has connected a vendor's account. */
+export interface AccountOwner {
   readonly athleteId: string;
   readonly generation: number;
-  /** To the microsecond, as text: a connection made anew has another. */
+  /** Text, to the microsecond: a later connection of the same account has another value. */
   readonly connectedAt: string;
 }
 
-export interface NewConnection {
+interface NewConnection {
   readonly athleteId: string;
   readonly provider: Provider;
   readonly vendorAthleteId: string;
   readonly scopes: readonly string[];
-  readonly tokens: Tokens & { readonly refresh: string };
+  readonly tokens: Tokens;
 }
 
-export interface Claim {
+export interface RefreshClaim {
   readonly fence: string;
-  readonly refreshToken: string;
+  /** Absent at a vendor without refresh tokens. */
+  readonly refreshToken?: string;
 }
 
-/** What is left of a deleted connection; a token that cannot be read does not keep it from being deleted. */
-export interface Severed {
+/** For the revocation of a grant. A token that cannot be decrypted is absent and does not prevent the deletion. */
+interface DeletedConnection {
   readonly vendorAthleteId: string;
   readonly access?: string;
   readonly refresh?: string;
 }
 
-interface Row {
+interface ConnectionRow {
   readonly id: string;
   readonly athlete_id: string;
   readonly vendor_athlete_id: string;
@@ -81,7 +82,7 @@ interface Row {
   readonly generation: number;
 }
 
-/** The rows of `connection`. Tokens are sealed on their way in and opened on their way out. */
+/** The rows of `connection`. Encrypts tokens before it stores them and decrypts those that it reads. */
 export class ConnectionStore {
   constructor(
     private readonly database: Database,
@@ -98,7 +99,7 @@ export class ConnectionStore {
   }
 
   async find(athleteId: string, provider: Provider): Promise<StoredConnection | undefined> {
-    const { rows } = await this.database.query<Row>(findConnection, [athleteId, provider]);
+    const { rows } = await this.database.query<ConnectionRow>(findConnection, [athleteId, provider]);
     const row = rows[0];
     if (!row) return undefined;
     return {
@@ -108,7 +109,7 @@ export class ConnectionStore {
       vendorAthleteId: row.vendor_athlete_id,
       scopes: row.scopes,
       status: row.status,
-      accessToken: this.vault.open(row.access_token, placeOf(athleteId, provider, 'access_token')),
+      accessToken: this.vault.open(row.access_token, tokenPlace(athleteId, provider, 'access_token')),
       tokenFence: row.token_fence,
       expiresInMs: row.expires_in_ms,
       failedMsAgo: row.failed_ms_ago ?? Infinity,
@@ -116,8 +117,8 @@ export class ConnectionStore {
     };
   }
 
-  async ownerOf(provider: Provider, vendorAthleteId: string): Promise<Owner | undefined> {
-    const { rows } = await this.database.query<Owner>(
+  async ownerOf(provider: Provider, vendorAthleteId: string): Promise<AccountOwner | undefined> {
+    const { rows } = await this.database.query<AccountOwner>(
       `select c.athlete_id as "athleteId", a.generation::float8 as generation, c.connected_at::text as "connectedAt"
        from connection c join athlete a on a.id = c.athlete_id
        where c.provider = $1 and c.vendor_athlete_id = $2`,
@@ -126,14 +127,14 @@ export class ConnectionStore {
     return rows[0];
   }
 
-  /** Stores what was just granted, over what the same account had before, and does `also` in the same transaction. */
-  async keep(connection: NewConnection, also: (sql: Sql) => Promise<void>): Promise<Kept> {
+  /** Stores the tokens of a new grant and runs `also`, in one transaction. The new tokens replace earlier tokens of the same account. */
+  async storeGranted(connection: NewConnection, also: (sql: Sql) => Promise<void>): Promise<StoreOutcome> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.database.transaction(async (sql) => {
           if (!(await this.insert(connection, sql))) return 'other_account';
           await also(sql);
-          return 'kept';
+          return 'stored';
         });
       } catch (error) {
         const { code } = error as { code?: unknown };
@@ -141,8 +142,8 @@ export class ConnectionStore {
         if (code !== UNIQUE_VIOLATION) throw error;
         const owner = await this.ownerOf(connection.provider, connection.vendorAthleteId);
         if (owner && owner.athleteId !== connection.athleteId) return 'taken';
-        // Two consents of one athlete at the same moment, or an owner who has just left: now it is decided.
-        if (attempt === MOST_ATTEMPTS) throw error;
+        // Another request of this athlete has connected the account, or the former owner has disconnected the account. So retry.
+        if (attempt === MAX_ATTEMPTS) throw error;
       }
     }
   }
@@ -154,8 +155,8 @@ export class ConnectionStore {
       provider,
       vendorAthleteId,
       scopes,
-      this.vault.seal(tokens.access, placeOf(athleteId, provider, 'access_token')),
-      this.vault.seal(tokens.refresh, placeOf(athleteId, provider, 'refresh_token')),
+      this.vault.seal(tokens.access, tokenPlace(athleteId, provider, 'access_token')),
+      tokens.refresh && this.vault.seal(tokens.refresh, tokenPlace(athleteId, provider, 'refresh_token')),
       this.vault.keyVersion,
       tokens.expiresAtSeconds,
       tokens.expiresInSeconds,
@@ -163,36 +164,40 @@ export class ConnectionStore {
     return count > 0;
   }
 
-  /** Nothing: somebody else is at it, or has been. */
+  /**
+   * Claims the refresh of these tokens. Undefined if another process holds the lease, if the tokens have changed since `seen`, or if a
+   * refresh failed less than `cooldownMs` ago.
+   */
   async claimRefresh(
     seen: StoredConnection,
     leaseMs: number,
     cooldownMs: number,
-  ): Promise<Claim | undefined> {
+  ): Promise<RefreshClaim | undefined> {
     const { athleteId, provider } = seen;
     const values = [seen.id, seen.tokenFence, leaseMs, cooldownMs];
-    const { rows } = await this.database.query<{ refresh_fence: string; refresh_token: string }>(
+    const { rows } = await this.database.query<{ refresh_fence: string; refresh_token: string | null }>(
       claimRefresh,
       values,
     );
     const row = rows[0];
     if (!row) return undefined;
-    const place = placeOf(athleteId, provider, 'refresh_token');
-    return { fence: row.refresh_fence, refreshToken: this.vault.open(row.refresh_token, place) };
+    const place = tokenPlace(athleteId, provider, 'refresh_token');
+    const refreshToken = row.refresh_token === null ? undefined : this.vault.open(row.refresh_token, place);
+    return { fence: row.refresh_fence, refreshToken };
   }
 
-  /** False: there is a newer answer already, or the connection is gone. */
+  /** False if the tokens of a later refresh are stored already, or if the connection was deleted. */
   async storeRefreshed(
     { id, athleteId, provider }: StoredConnection,
     fence: string,
     tokens: Tokens,
   ): Promise<boolean> {
     const refresh =
-      tokens.refresh && this.vault.seal(tokens.refresh, placeOf(athleteId, provider, 'refresh_token'));
+      tokens.refresh && this.vault.seal(tokens.refresh, tokenPlace(athleteId, provider, 'refresh_token'));
     const { count } = await this.database.query(storeRefreshed, [
       id,
       fence,
-      this.vault.seal(tokens.access, placeOf(athleteId, provider, 'access_token')),
+      this.vault.seal(tokens.access, tokenPlace(athleteId, provider, 'access_token')),
       refresh,
       this.vault.keyVersion,
       tokens.expiresAtSeconds,
@@ -205,11 +210,12 @@ export class ConnectionStore {
     await this.database.query(endRefresh, [id, fence, end === 'refused']);
   }
 
-  async sever(athleteId: string, provider: Provider, sql: Sql): Promise<Severed | undefined> {
+  /** Deletes the connection. Undefined if there is none. */
+  async delete(athleteId: string, provider: Provider, sql: Sql): Promise<DeletedConnection | undefined> {
     const { rows } = await sql.query<{
       vendor_athlete_id: string;
       access_token: string;
-      refresh_token: string;
+      refresh_token: string | null;
     }>(
       `delete from connection where athlete_id = $1 and provider = $2
        returning vendor_athlete_id, access_token, refresh_token`,
@@ -217,9 +223,10 @@ export class ConnectionStore {
     );
     const row = rows[0];
     if (!row) return undefined;
-    const readable = (sealed: string, column: 'access_token' | 'refresh_token') => {
+    const readable = (sealed: string | null, column: 'access_token' | 'refresh_token') => {
+      if (sealed === null) return undefined;
       try {
-        return this.vault.open(sealed, placeOf(athleteId, provider, column));
+        return this.vault.open(sealed, tokenPlace(athleteId, provider, column));
       } catch {
         return undefined;
       }
@@ -232,10 +239,10 @@ export class ConnectionStore {
   }
 }
 
-export function placeOf(
+export function tokenPlace(
   athleteId: string,
   provider: Provider,
   column: 'access_token' | 'refresh_token',
-): Place {
+): SecretPlace {
   return { table: 'connection', owner: athleteId, provider, column };
 }

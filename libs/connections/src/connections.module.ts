@@ -1,40 +1,93 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
-import { type Config, CONFIG, Database, type Logger, LOGGER, TIME_SCALE, type TimeScale } from '#platform';
-import { OURA_BUDGET, RateLimitModule, type VendorBudget, WHOOP_BUDGET } from '#rate-limit';
+import {
+  CONFIG,
+  Database,
+  KEY_VERIFIER,
+  type Logger,
+  LOGGER,
+  OperatorActions,
+  SESSION_VERIFIER,
+  TIME_SCALE,
+  type TimeScale,
+  type VendorConfig,
+  WorkModule,
+  Workers,
+} from '#platform';
+import { Budgets } from '#rate-limit';
 import { OutboundCaller } from '#reliability';
+import { BudgetsModule, type ProductConfig, TOKENS } from '#vendors';
+import { AthleteDirectory } from './athlete-directory.js';
+import { AthleteSearch } from './athlete-search.js';
 import { Athletes } from './athletes.js';
-import { Connecting } from './connect/connecting.js';
-import { Connections } from './connections.js';
+import { ConsentConfirmation } from './connect/consent-confirmation.js';
+import { ConnectFlow } from './connect/connect-flow.js';
+import { OAuthFlows } from './connect/oauth-flows.js';
+import { ConnectionGauges } from './connection-gauges.js';
+import { ConnectionRecords, Connections } from './connections.js';
 import { type ConnectionsParts, createConnections } from './create-connections.js';
-import { CONNECTION_LISTENERS, type ConnectionListener } from './listeners.js';
-import { ConnectionRecords } from './personal-records.js';
+import { ServiceKeys } from './keys/service-keys.js';
+import { ConnectionListeners } from './listeners.js';
 import { type Http, VENDOR_HTTP } from './oauth/http.js';
 import { Revocations } from './revocation/revocations.js';
+import { SessionRecords } from './sessions/session-records.js';
+import { Sessions } from './sessions/sessions.js';
+import { SignInCodes } from './sessions/sign-in-codes.js';
 
 const PARTS = Symbol('parts of the connections');
 
-// Real time, as a network takes it.
+// The limits of one call to a token endpoint. TIME_SCALE does not shorten them.
 const BOUNDS = { attemptMs: 5_000, totalMs: 8_000 };
 
-/** For every module of an app. */
+/** Provides the connections to every module of an app. */
 @Global()
 @Module({
-  imports: [RateLimitModule],
+  imports: [BudgetsModule, WorkModule],
   providers: [
+    AthleteDirectory,
+    AthleteSearch,
     Athletes,
+    OperatorActions,
+    ServiceKeys,
+    { provide: KEY_VERIFIER, useExisting: ServiceKeys },
+    Sessions,
+    { provide: SESSION_VERIFIER, useExisting: Sessions },
+    SignInCodes,
+    SessionRecords,
     ConnectionRecords,
+    ConnectionGauges,
     { provide: VENDOR_HTTP, inject: [CONFIG, LOGGER], useFactory: vendorHttp },
     {
       provide: PARTS,
-      inject: [CONFIG, Database, VENDOR_HTTP, OURA_BUDGET, WHOOP_BUDGET, TIME_SCALE, LOGGER, ModuleRef],
+      inject: [CONFIG, Database, VENDOR_HTTP, Budgets, Workers, TIME_SCALE, LOGGER],
       useFactory: parts,
     },
     part(Connections, ({ connections }) => connections),
-    part(Connecting, ({ connecting }) => connecting),
+    { provide: TOKENS, inject: [PARTS], useFactory: ({ tokens }: ConnectionsParts) => tokens },
+    part(ConnectFlow, ({ connectFlow }) => connectFlow),
+    part(ConsentConfirmation, ({ consentConfirmation }) => consentConfirmation),
+    part(OAuthFlows, ({ flows }) => flows),
     part(Revocations, ({ revocations }) => revocations),
+    part(ConnectionListeners, ({ listeners }) => listeners),
   ],
-  exports: [Athletes, ConnectionRecords, Connections, Connecting, Revocations],
+  exports: [
+    AthleteDirectory,
+    AthleteSearch,
+    Athletes,
+    ServiceKeys,
+    KEY_VERIFIER,
+    Sessions,
+    SESSION_VERIFIER,
+    SignInCodes,
+    SessionRecords,
+    ConnectionRecords,
+    Connections,
+    TOKENS,
+    ConnectionListeners,
+    ConnectFlow,
+    ConsentConfirmation,
+    OAuthFlows,
+    Revocations,
+  ],
 })
 export class ConnectionsModule implements OnApplicationShutdown {
   constructor(@Inject(VENDOR_HTTP) private readonly http: OutboundCaller) {}
@@ -44,37 +97,25 @@ export class ConnectionsModule implements OnApplicationShutdown {
   }
 }
 
-function vendorHttp({ strava, oura, whoop }: Config, logger: Logger): OutboundCaller {
-  const hosts = [strava, oura, whoop].flatMap(({ apiUrl, oauthUrl }) => [apiUrl, oauthUrl]);
+function vendorHttp({ vendors }: ProductConfig, logger: Logger): OutboundCaller {
+  const hosts = Object.values<VendorConfig>(vendors).flatMap(({ apiUrl, oauthUrl, tokenUrl = oauthUrl }) => [
+    apiUrl,
+    oauthUrl,
+    tokenUrl,
+  ]);
   return new OutboundCaller(BOUNDS, { name: 'oauth', hosts, logger });
 }
 
 function parts(
-  config: Config,
+  config: ProductConfig,
   database: Database,
   http: Http,
-  oura: VendorBudget,
-  whoop: VendorBudget,
+  budgets: Budgets,
+  workers: Workers,
   timeScale: TimeScale,
   logger: Logger,
-  modules: ModuleRef,
 ): ConnectionsParts {
-  const listeners = () => {
-    try {
-      return modules.get<readonly ConnectionListener[]>(CONNECTION_LISTENERS, { strict: false });
-    } catch {
-      return [];
-    }
-  };
-  return createConnections({
-    config,
-    database,
-    http,
-    budgets: { oura, whoop },
-    timeScale,
-    logger,
-    listeners,
-  });
+  return createConnections({ config, database, http, budgets, workers, timeScale, logger });
 }
 
 function part<T>(provide: abstract new (...args: never[]) => T, pick: (all: ConnectionsParts) => T) {

@@ -1,33 +1,33 @@
 import { AppError } from '#platform';
-import { type Provider } from './oauth/provider.js';
-import { titleOf } from './oauth/providers.js';
+import { titleOf, type Vendor, type VendorId } from '#vendors';
 
+/** The athlete has no connection to the vendor. */
 export class NotConnected extends AppError {
-  override readonly code = 'CONNECTIONS.NOT_CONNECTED';
+  override readonly code = 'NOT_CONNECTED';
   override readonly kind = 'not_found';
-  constructor(readonly provider: Provider) {
-    super(`${titleOf(provider)} is not connected`);
+  constructor({ title }: Pick<Vendor, 'title'>) {
+    super(`${title} is not connected`);
   }
 }
 
-/** The vendor ended the grant. Only the athlete can mend it, by connecting again. */
-export class NeedsReauth extends AppError {
-  override readonly code = 'CONNECTIONS.NEEDS_REAUTH';
-  override readonly kind = 'conflict';
-  constructor(readonly provider: Provider) {
-    super(`${titleOf(provider)} has ended the connection: connect it again`);
-  }
-}
-
-/** The vendor did not answer sensibly. The connection is as good as before. */
+/** The vendor's token endpoint gave no usable answer. The connection is unchanged. */
 export class VendorUnreachable extends AppError {
-  override readonly code = 'CONNECTIONS.VENDOR_UNREACHABLE';
+  override readonly code = 'VENDOR_UNREACHABLE';
   override readonly kind = 'unavailable';
   constructor(
-    readonly provider: Provider,
+    readonly provider: VendorId,
     override readonly retryAfterSeconds: number,
     options?: ErrorOptions,
   ) {
     super(`${titleOf(provider)} cannot be reached`, options);
+  }
+}
+
+/** The athlete disconnected between the call to the vendor and the write of its answer. The answer is dropped. */
+export class ConnectionCut extends AppError {
+  override readonly code = 'CONNECTION_CUT';
+  override readonly kind = 'conflict';
+  constructor() {
+    super('The athlete disconnected during the call, so its answer was dropped');
   }
 }

@@ -1,25 +1,39 @@
-export { type Asker, AthleteCalls, BudgetSpent, CallLater, CallRefused } from './calls/athlete-calls.js';
-export { BudgetMeter, type CallBudget, type RateWord, retryAfterOf } from './calls/budget-meter.js';
-export { Athlete } from './athlete.entity.js';
+export { AthleteDirectory } from './athlete-directory.js';
+export { AthleteSearch, type FoundAthlete } from './athlete-search.js';
 export { Athletes } from './athletes.js';
-export { type ConnectEnd, type ConnectOutcome } from './connect/connect-outcome.js';
-export { type CallbackQuery, Connecting } from './connect/connecting.js';
-export { OAuthFlow } from './connect/oauth-flow.entity.js';
-export { withAnswer } from './connect/return-url.js';
-export { Connection } from './connection.entity.js';
-export { type ConnectionView } from './connection-store.js';
-export { type Access, Connections } from './connections.js';
-export { ConnectionsModule } from './connections.module.js';
+export { type CallbackQuery, ConnectFlow } from './connect/connect-flow.js';
 export {
-  type ConnectionsParts,
-  type ConnectionsSurroundings,
-  createConnections,
-} from './create-connections.js';
-export { ConnectionCut } from './connection-cut.js';
-export { ConnectionRecords } from './personal-records.js';
-export { NeedsReauth, NotConnected, VendorUnreachable } from './errors.js';
-export { CONNECTION_LISTENERS, type ConnectionListener } from './listeners.js';
+  type CallbackEnd,
+  type CallbackOutcome,
+  type ConfirmEnd,
+  type ConfirmOutcome,
+  type MissingScope,
+} from './connect/connect-outcome.js';
+export { ConsentConfirmation } from './connect/consent-confirmation.js';
+export { consentError } from './connect/consent.errors.js';
+export { newSecret, OAuthFlows } from './connect/oauth-flows.js';
+export { withAnswer } from './connect/return-url.js';
+export { type ConnectionView } from './connection-store.js';
+export { ConnectionRecords, Connections } from './connections.js';
+export { ConnectionsModule } from './connections.module.js';
+export { createConnections } from './create-connections.js';
+export {
+  Athlete,
+  Connection,
+  OAuthFlow,
+  Revocation,
+  ServiceKeyRow,
+  SessionRow,
+  SignInCodeRow,
+  VendorRow,
+} from './entities.js';
+export { ConnectionCut, NotConnected, VendorUnreachable } from './errors.js';
+export { KEY_SCOPES, ServiceKeys } from './keys/service-keys.js';
+export { type ConnectionListener, ConnectionListeners } from './listeners.js';
 export { isProvider, type Provider, PROVIDERS } from './oauth/provider.js';
-export { Revocation } from './revocation/revocation.entity.js';
+export { endpointPlace, subscriptionPlace, Vault } from './crypto/vault.js';
 export { Revocations } from './revocation/revocations.js';
-export { webhookEvents } from './webhook-metrics.js';
+export { SessionCookie } from './sessions/session-cookie.js';
+export { SessionRecords } from './sessions/session-records.js';
+export { type BegunSession, Sessions } from './sessions/sessions.js';
+export { SignInCodes } from './sessions/sign-in-codes.js';

@@ -1,34 +1,23 @@
-import { type Logger } from '#platform';
+import { Listeners, type Logger } from '#platform';
 import { type Provider } from './oauth/provider.js';
 
-/** Told after the fact. What a listener throws is logged and hinders nobody; it may be told twice. */
+/** Called after the commit. `connected` is also called when the athlete connects the same account again. */
 export interface ConnectionListener {
   connected(athleteId: string, provider: Provider): Promise<void>;
   disconnected(athleteId: string, provider: Provider): Promise<void>;
 }
 
-/** A list of listeners, provided by whichever module of an app; without one, nobody listens. */
-export const CONNECTION_LISTENERS = Symbol('connection listeners');
-
-export class Announcements {
-  constructor(
-    // Asked for at the first event: listeners may themselves depend on the connections.
-    private readonly listeners: () => readonly ConnectionListener[],
-    private readonly logger: Logger,
-  ) {}
+/** Modules of an app that act when an athlete connects or disconnects. A process may have none. */
+export class ConnectionListeners extends Listeners<ConnectionListener> {
+  constructor(logger: Logger) {
+    super('connection listener', logger);
+  }
 
   connected(athleteId: string, provider: Provider): Promise<void> {
-    return this.tellAll((listener) => listener.connected(athleteId, provider));
+    return this.callAll((listener) => listener.connected(athleteId, provider));
   }
 
   disconnected(athleteId: string, provider: Provider): Promise<void> {
-    return this.tellAll((listener) => listener.disconnected(athleteId, provider));
-  }
-
-  private async tellAll(tell: (listener: ConnectionListener) => Promise<void>): Promise<void> {
-    const told = await Promise.allSettled(this.listeners().map(async (listener) => tell(listener)));
-    for (const result of told)
-      if (result.status === 'rejected')
-        this.logger.error({ err: result.reason as unknown }, 'a connection listener failed');
+    return this.callAll((listener) => listener.disconnected(athleteId, provider));
   }
 }

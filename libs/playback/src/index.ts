@@ -1,6 +1,6 @@
-export { Addon, type Asker } from './addon/addon.js';
+export { Addon, type AddonRequest } from './addon/addon.js';
 export { ADDON_PATH, readAddress, routableUrl } from './addon/address.js';
-export { type Answer } from './addon/answer.js';
-export { byteRange } from './clips/byte-range.js';
-export { type Clip, CLIPS } from './clips/clips.js';
+export { type AddonAnswer } from './addon/answer.js';
+export { byteRange, CLIPS } from './clips/clips.js';
+export { PlaybackGate } from './streams/playback-gate.js';
 export { PlaybackModule } from './playback.module.js';

@@ -4,18 +4,21 @@ import { Coalescer, OutboundCaller, ReliabilityModule, SessionGate } from '#reli
 import { Addon } from './addon/addon.js';
 import { type Broker, NO_BROKER } from './broker/broker.js';
 import { BrokerClient } from './broker/broker-client.js';
-import { CatalogueShelf } from './catalogue/catalogue-shelf.js';
-import { StreamDesk, TOTAL_MS } from './streams/stream-desk.js';
+import { CatalogueCache } from './catalogue/catalogue-cache.js';
+import { PlaybackGate } from './streams/playback-gate.js';
+import { StreamResolver, TOTAL_MS } from './streams/stream-resolver.js';
 
 const BROKER = Symbol('video broker');
 const BROKER_CALLER = Symbol('calls to the video broker');
 const ATTEMPT_MS = 1_500;
-// Everybody who has a place may ask at the same time.
+// One connection for each place at the gate: all viewers may start a video at the same time.
 const MOST_CONNECTIONS = 256;
 
+/** The Stremio add-on. Without BROKER_URL the catalogue is empty and no video is found. */
 @Module({
   imports: [ReliabilityModule],
   providers: [
+    PlaybackGate,
     {
       provide: BROKER_CALLER,
       inject: [CONFIG, LOGGER],
@@ -41,11 +44,13 @@ const MOST_CONNECTIONS = 256;
     {
       provide: Addon,
       inject: [BROKER, SessionGate, Coalescer, Clock, LOGGER],
-      useFactory: (broker: Broker, gate: SessionGate, coalescer: Coalescer, clock: Clock, logger: Logger) =>
-        new Addon(new CatalogueShelf(broker, clock), new StreamDesk(gate, coalescer, broker, logger)),
+      useFactory: (broker: Broker, gate: SessionGate, coalescer: Coalescer, clock: Clock, logger: Logger) => {
+        const catalogue = new CatalogueCache(broker, clock);
+        return new Addon(catalogue, new StreamResolver(catalogue, gate, coalescer, broker, logger));
+      },
     },
   ],
-  exports: [Addon],
+  exports: [Addon, PlaybackGate],
 })
 export class PlaybackModule implements OnApplicationShutdown {
   constructor(@Inject(BROKER_CALLER) private readonly caller: OutboundCaller | undefined) {}

@@ -1,28 +1,42 @@
 import { randomUUID } from 'node:crypto';
-import { type Redis } from 'ioredis';
-import { createLogger, timeScale } from '#platform';
+import { createLogger, type Database, type RedisClient, timeScale } from '#platform';
+import { VENDORS } from '#vendors';
 import { eventually } from '../../../test/harness/eventually.js';
 import { required } from '../../../test/harness/servers.js';
 import { openTestDatabase, type OpenDatabase } from '../../../test/harness/test-database.js';
-import { type Acquisition, type Call, type Permit } from './acquisition.js';
-import { budgetConnection } from './budget-connection.js';
+import { type PermitOutcome, type VendorCall, type Permit } from './permit.js';
+import { budgetConnection } from './rate-limit.module.js';
 import { Ledger } from './ledger.js';
-import { type CallClass, strava, type VendorPolicy } from './policy.js';
+import { type CallClass, type VendorPolicy } from './policy.js';
 import { VendorBudget } from './vendor-budget.js';
+
+const strava = VENDORS.strava.limits;
 
 export const logger = createLogger({ level: 'silent', process: 'test' });
 export const CLASSES: readonly CallClass[] = ['live', 'import', 'backfill'];
 
-// Windows that began in 1970 and end in a thousand years, days in two thousand: what is asserted of them cannot be upset by
-// a boundary.
+// Windows last 1,268 years from 1970 on, and days twice as long: no boundary falls into a test.
 const ETERNITY_SECONDS = 40_000_000_000;
+// Short enough for a window that began so long ago, and ended, to have begun after 1970.
+const AGE_SECONDS = 1_000_000_000;
 
-export function eternal(limits: Record<'15min' | 'day', number>): VendorPolicy {
+/** Strava's policy, with windows that begin with a request. */
+export const begunByRequests: VendorPolicy = {
+  ...strava,
+  counters: strava.counters.map((counter) => ({ ...counter, alignment: 'first request' })),
+};
+
+export function policyWithoutBoundaries(
+  limits: Record<'15min' | 'day', number>,
+  alignment?: 'epoch' | 'first request',
+): VendorPolicy {
+  const seconds = alignment === 'first request' ? AGE_SECONDS : ETERNITY_SECONDS;
   const counters = strava.counters.map((counter) => ({
     ...counter,
-    seconds: counter.window === 'day' ? 2 * ETERNITY_SECONDS : ETERNITY_SECONDS,
+    seconds: counter.window === 'day' ? 2 * seconds : seconds,
     limit: limits[counter.window as '15min' | 'day'],
     releasedForLastSeconds: 0,
+    ...(alignment && { alignment }),
   }));
   return { ...strava, counters };
 }
@@ -32,22 +46,23 @@ export interface Setting {
   readonly scale?: number;
   readonly url?: string;
   readonly prefix?: string;
+  readonly commandTimeout?: number;
 }
 
 export interface TestWorker {
   readonly budget: VendorBudget;
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly prefix: string;
 }
 
-/** Workers, each with a connection of its own, on one database. */
-export class Workers {
-  private readonly connections: Redis[] = [];
+/** Test workers on one database, each with its own Redis connection. */
+export class BudgetWorkers {
+  private readonly connections: RedisClient[] = [];
 
   private constructor(private readonly open: OpenDatabase) {}
 
-  static async begin(): Promise<Workers> {
-    return new Workers(await openTestDatabase());
+  static async begin(): Promise<BudgetWorkers> {
+    return new BudgetWorkers(await openTestDatabase());
   }
 
   get database() {
@@ -59,16 +74,24 @@ export class Workers {
     await this.open.close();
   }
 
-  async freshLedger(): Promise<void> {
+  /** Empties the ledger and forgets all learned limits. */
+  async resetLedger(): Promise<void> {
     await this.database.query('truncate strava_api_requests');
+    await this.database.query("update vendor_budget_epoch set limits = '{}'");
   }
 
   async start(setting: Setting = {}): Promise<TestWorker> {
-    const { policy = eternal({ '15min': 100, day: 1_000 }), scale = 1, url, prefix } = setting;
+    const {
+      policy = policyWithoutBoundaries({ '15min': 100, day: 1_000 }),
+      scale = 1,
+      url,
+      prefix,
+      // Long: a busy machine must not fail these tests.
+      commandTimeout = 30_000,
+    } = setting;
     const keyPrefix = prefix ?? `t:${randomUUID()}:`;
-    const redis = budgetConnection({ url: url ?? required('REDIS_URL'), keyPrefix }, logger);
-    // A busy machine is not what is tested here.
-    redis.options.commandTimeout = 30_000;
+    const config = { url: url ?? required('REDIS_URL'), keyPrefix };
+    const redis = budgetConnection(config, logger, { commandTimeout });
     this.connections.push(redis);
     await eventually('the connection', () => redis.status === 'ready');
     const ledger = new Ledger(this.database, 'strava');
@@ -77,26 +100,43 @@ export class Workers {
   }
 }
 
-export const call = (callClass: CallClass, more: Partial<Call> = {}): Call => ({
+export const call = (callClass: CallClass, more: Partial<VendorCall> = {}): VendorCall => ({
   class: callClass,
   endpoint: 'activity',
   userId: null,
   ...more,
 });
 
-export const granted = (answers: readonly Acquisition[]): Permit[] =>
+export const granted = (answers: readonly PermitOutcome[]): Permit[] =>
   answers.flatMap((answer) => (answer.kind === 'granted' ? [answer.permit] : []));
 
-export const atOnce = <T>(count: number, ask: (n: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: count }, (_, n) => ask(n)));
+export const atOnce = <T>(count: number, run: (n: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, n) => run(n)));
 
 export async function aPermit(budget: VendorBudget, callClass: CallClass = 'live'): Promise<Permit> {
-  const [permit] = granted([await budget.acquire(call(callClass))]);
+  const [permit] = granted([await budget.requestPermit(call(callClass))]);
   if (!permit) throw new Error('no permit');
   return permit;
 }
 
-export async function forget(redis: Redis, prefix: string): Promise<void> {
+/** Moves the 15-minute windows of `policyWithoutBoundaries` into the past, in Redis and in the ledger, until they have ended. */
+export async function endWindows(database: Database, redis: RedisClient): Promise<void> {
+  const agedByMs = AGE_SECONDS * 1_000 + 60_000;
+  const [read, readDay, overall, overallDay, ...windows] = (
+    (await redis.get('strava:rate:limits')) ?? ''
+  ).split(' ');
+  const ended = windows.map((window, index) =>
+    index % 2 ? window : window.replace(/@(\d+)/, (_, at) => `@${Number(at) - agedByMs}`),
+  );
+  if (read) await redis.set('strava:rate:limits', [read, readDay, overall, overallDay, ...ended].join(' '));
+  const newerThanMs = Date.now() - agedByMs / 2;
+  await database.query('update strava_api_requests set window_id = window_id - $1 where window_id > $2', [
+    agedByMs,
+    Math.floor(newerThanMs),
+  ]);
+}
+
+export async function forget(redis: RedisClient, prefix: string): Promise<void> {
   const keys = await redis.keys(`${prefix}*`);
   if (keys.length > 0) await redis.del(keys.map((key) => key.slice(prefix.length)));
 }

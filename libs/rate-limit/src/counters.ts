@@ -1,39 +1,75 @@
-import { type Redis } from 'ioredis';
-import { Gather, LuaScript, type TimeScale } from '#platform';
-import { type Refused } from './acquisition.js';
-import { at, Beliefs, keptUntilMs, type Share } from './beliefs.js';
-import { type Closure, closureBy, closureIn, longerOf } from './closure.js';
-import { type CallClass, type CounterPolicy, nameOf, type VendorPolicy } from './policy.js';
-import { opensAtMs } from './shares.js';
-import { type Usage, usageOf } from './usage.js';
-import { chargeableFromMs, guardMs } from './windows.js';
+import { Gather, leaseLength, LuaScript, type RedisClient, slotPrefix, type TimeScale } from '#platform';
+import { type NotNow } from './permit.js';
+import {
+  at,
+  type CachedWindows,
+  CachedLimits,
+  type ClassCeilings,
+  expiresAtMs,
+  textOf,
+} from './cached-limits.js';
+import { type ClosedWindow, closedBy429, parseClosedWindow, laterClosed } from './closed-window.js';
+import { type Limits } from './ledger.js';
+import {
+  beginsWithRequest,
+  CALL_CLASSES,
+  type CallClass,
+  type CounterPolicy,
+  nameOf,
+  type VendorPolicy,
+} from './policy.js';
+import { ceilingAt, opensAtMs } from './ceilings.js';
+import { type Usage, usageOf } from './rate-headers.js';
+import { realigned } from './realigned.js';
+import {
+  chargeableFromMs,
+  guardMs,
+  reopensAtMs,
+  type Window,
+  windowFrom,
+  type Windows,
+  windowsAt,
+} from './windows.js';
 
 export interface Gauge extends Usage {
   readonly remaining: number;
   readonly resetsAt: Date;
-  /** The vendor has answered 429: nothing is granted until then, whatever remains. */
+  /** The vendor answered 429: no permit is given until then, even if calls remain. */
   readonly closedUntil?: Date;
 }
 
-export interface Question {
+interface Reading {
+  readonly gauge: Gauge;
+  readonly window: Window;
+  readonly ceilings: Readonly<Record<CallClass, number>>;
+}
+
+interface ChargeRequest {
   readonly id: string;
   readonly class: CallClass;
   readonly holdsSlot: boolean;
-  /** What the counters must have been built for. */
+  /** `epoch:replication id` that the counters must have been built for. */
   readonly state: string;
 }
 
-export type Answer =
-  | { readonly kind: 'granted'; readonly keys: readonly string[]; readonly nowMs: number }
-  | Refused
-  /** Redis has forgotten what was spent. */
+type ChargeOutcome =
+  | ({ readonly kind: 'granted' } & Charged)
+  | NotNow
+  /** Redis lost its counters, or the counters were built for another state. */
   | { readonly kind: 'lost' };
+
+/** Where and when a call was charged. */
+interface Charged {
+  readonly keys: readonly string[];
+  readonly windows: readonly Window[];
+  readonly nowMs: number;
+}
 
 type Reply = [
   granted: number,
   nowMs: number,
-  why: '' | 'lost' | 'limits' | 'elsewhere' | 'closed' | 'full' | 'slot',
-  instead: string | number[],
+  reason: '' | 'lost' | 'limits' | 'elsewhere' | 'closed' | 'empty' | 'full' | 'slot',
+  actual: string | number[],
 ];
 
 const acquire = new LuaScript<Reply>(import.meta.url, './lua/acquire.lua');
@@ -41,69 +77,131 @@ const settle = new LuaScript<number>(import.meta.url, './lua/settle.lua');
 const close = new LuaScript<number>(import.meta.url, './lua/close.lua');
 const refund = new LuaScript<number>(import.meta.url, './lua/refund.lua');
 const rebuild = new LuaScript<number>(import.meta.url, './lua/rebuild.lua');
+const realign = new LuaScript<number>(import.meta.url, './lua/realign.lua');
+const readServer = new LuaScript<[replicationId: string, nowMs: number]>(
+  import.meta.url,
+  './lua/read-server.lua',
+);
 
-// Longer than any one call may take: a slot that outlives its call belongs to a dead process.
+// Longer than any call takes: a slot held for longer belongs to a dead process.
 const SLOT_MS = 30_000;
-// However the time is scaled: a call takes eight seconds at most.
+// The lower bound under TIME_SCALE: a call takes eight seconds of real time at most.
 const SHORTEST_SLOT_MS = 10_000;
-// A slot is free when somebody's call is over, which is soon and cannot be foretold.
+// A slot becomes free when another call ends. That time is not known, so the caller tries again after this time.
 const SLOT_RETRY_MS = 200;
-// Another window and other limits cost a question each; more than that is no coincidence.
-const MOST_QUESTIONS = 5;
+// Stale cached windows cost one try, and so do stale cached limits. More tries than this mean a bug.
+const MAX_TRIES = 5;
 
 /**
- * One vendor's counters in Redis, which judges by its own clock. The asker names the windows and limits it believes in and
- * is told when it is wrong, so that nothing has to be worked out where everybody waits.
+ * One vendor's counters in Redis. Redis decides by its own clock. This class sends its cached windows and limits. Redis
+ * rejects stale windows and limits, so no script computes windows while other clients of Redis wait. Like requests of one turn of the event
+ * loop (same class and state, all with a slot or all without) are one command. This class records no charge in the ledger:
+ * `VendorBudget` does so, and refunds a charge that it cannot record.
  */
 export class Counters {
   readonly guardMs: number;
   private readonly slotMs: number;
-  private readonly questions: Gather<Question, Answer>;
-  private readonly beliefs: Beliefs;
-  private lastClosure: Closure | undefined;
+  private readonly requests: Gather<ChargeRequest, ChargeOutcome>;
+  private readonly cached: CachedLimits;
+  /** In front of all keys of this budget, so that a Cluster has them in one slot. */
+  private readonly prefix: string;
+  private readonly policy: VendorPolicy;
+  private lastClosed: ClosedWindow | undefined;
 
   constructor(
-    private readonly policy: VendorPolicy,
-    private readonly redis: Redis,
+    documented: VendorPolicy,
+    private readonly redis: RedisClient,
     private readonly scale: TimeScale,
   ) {
+    this.prefix = slotPrefix(redis, documented.vendor);
+    const counters = documented.counters.map((counter) => ({
+      ...counter,
+      key: `${this.prefix}${counter.key}`,
+    }));
+    const policy = { ...documented, counters };
+    this.policy = policy;
     this.guardMs = guardMs(scale.factor, policy.counters);
-    this.slotMs = Math.max(SHORTEST_SLOT_MS, scale.guard(SLOT_MS));
-    this.beliefs = new Beliefs(policy, scale);
-    this.questions = new Gather((questions) => this.put(questions), { areAlike });
+    this.slotMs = leaseLength(scale, SLOT_MS, SHORTEST_SLOT_MS);
+    this.cached = new CachedLimits(policy, scale);
+    this.requests = new Gather((requests) => this.chargeTogether(requests), { areAlike });
   }
 
-  ask(question: Question): Promise<Answer> {
-    return this.questions.ask(question);
+  charge(request: ChargeRequest): Promise<ChargeOutcome> {
+    return this.requests.submit(request);
   }
 
+  /** Raises our counts to the vendor's where the vendor counted more. */
   async settle(keys: readonly string[], usage: readonly Usage[]): Promise<void> {
-    const told = this.policy.counters.map((counter) => usageOf(counter, usage));
-    const limits = this.limitsNow().map((limit, index) => told[index]?.limit ?? limit);
-    this.beliefs.limits = limits.join(' ');
-    const used = told.map((one) => one?.used ?? -1);
-    await settle.run(this.redis, [this.limitsKey, ...keys], [this.beliefs.limits, ...used]);
+    const used = this.policy.counters.map((counter) => usageOf(counter, usage)?.used ?? -1);
+    await settle.run(this.redis, keys, used);
   }
 
-  /** What a 429 means for a call that was charged then. */
-  closureBy(chargedAtMs: number, usage: readonly Usage[], retryAfterMs: number): Closure {
-    const rateLimited = { chargedAtMs, nowMs: this.beliefs.nowMs(), usage, retryAfterMs };
-    return closureBy(this.policy.counters, rateLimited, this.scale.factor);
+  /** The limits that an answer reports, if one of them differs from the cached limits. */
+  changedLimits(usage: readonly Usage[]): Limits | undefined {
+    const known = this.limitsNow();
+    const reported = this.policy.counters.flatMap((counter, index) => {
+      const limit = usageOf(counter, usage)?.limit;
+      return limit === undefined ? [] : [{ name: nameOf(counter), limit, isKnown: limit === known[index] }];
+    });
+    if (reported.every(({ isKnown }) => isKnown)) return undefined;
+    return Object.fromEntries(reported.map(({ name, limit }) => [name, limit]));
   }
 
-  /** Nobody gets a permit until then. */
-  async close(closure: Closure): Promise<void> {
-    this.remember(closure);
-    await close.run(this.redis, [this.closedKey], [closure.untilMs, closure.window]);
+  /** The learned limit of each counter, or the policy's if none was learned. */
+  limitsOf(learned: Limits): number[] {
+    return this.policy.counters.map((counter) => learned[nameOf(counter)] ?? counter.limit);
   }
 
-  /** What this process knows to be closed, also while Redis is away. */
-  closedAt(nowMs: number): Closure | undefined {
-    return this.lastClosure && nowMs < this.lastClosure.untilMs ? this.lastClosure : undefined;
+  /** The window that a 429 closes, for a call that was charged to `windows`. */
+  closedBy429(windows: readonly Window[], usage: readonly Usage[], retryAfterMs: number): ClosedWindow {
+    return closedBy429(this.policy.counters, { windows, nowMs: this.cached.nowMs(), usage, retryAfterMs });
   }
 
-  refusedBy({ window, untilMs }: Closure, nowMs = this.beliefs.nowMs()): Refused {
-    return this.refused(window, Math.max(0, untilMs - nowMs) + this.guardMs);
+  /** The windows of a call, with the ends that the answer reports where they contradict ours. */
+  realigned({ windows: chargedTo, nowMs }: Charged, usage: readonly Usage[]): readonly Window[] {
+    const open = this.cached.openWindows;
+    const windows = chargedTo.map((window, index) => {
+      const current = open[index];
+      return current?.id === window.id ? current : window;
+    });
+    const answeredAtMs = this.cached.nowMs();
+    return realigned(this.policy.counters, { windows, nowMs, answeredAtMs, usage, guardMs: this.guardMs });
+  }
+
+  /** Corrects the ends of the open windows to those that `realigned` returned for a call. Does nothing if other limits or windows are open by then; a later answer corrects those. */
+  async realign({ keys }: Charged, corrected: readonly Window[]): Promise<void> {
+    const open = this.cached.openWindows;
+    const changed = corrected.flatMap((window, index) =>
+      isNews(window, open[index]) ? [{ window, key: at(keys, index), index }] : [],
+    );
+    if (changed.length === 0) return;
+    const next = open.map((window, index) => changed.find((one) => one.index === index)?.window ?? window);
+    const text = textOf(this.policy, this.cached.limits, next);
+    const isDone = await realign.run(
+      this.redis,
+      [this.limitsKey, ...changed.map(({ key }) => key)],
+      [this.cached.text, text, ...changed.map(({ window }) => expiresAtMs(window))],
+    );
+    if (isDone) this.cached.adopt(text);
+  }
+
+  /** Stops permits of every class in every process until `closed.untilMs`. */
+  async close(closed: ClosedWindow): Promise<void> {
+    this.remember(closed);
+    await close.run(this.redis, [this.closedKey], [closed.untilMs, closed.window]);
+  }
+
+  /** The closed window that this process knows of, also while Redis is away. */
+  closedAt(nowMs: number): ClosedWindow | undefined {
+    return this.lastClosed && nowMs < this.lastClosed.untilMs ? this.lastClosed : undefined;
+  }
+
+  notNowUntil({ window, untilMs }: ClosedWindow, nowMs = this.cached.nowMs()): NotNow {
+    return this.notNow(window, Math.max(0, untilMs - nowMs) + this.guardMs);
+  }
+
+  notNowWhileOpen(window: string, current: Window, nowMs: number): NotNow {
+    return this.notNow(window, reopensAtMs(current, this.guardMs) - nowMs);
   }
 
   async release(id: string): Promise<void> {
@@ -114,136 +212,215 @@ export class Counters {
     await refund.run(this.redis, [this.stateKey, this.slotsKey, ...keys], [state, id]);
   }
 
-  async rebuild(state: string, nowMs: number, countOf: (counter: CounterPolicy) => number): Promise<void> {
-    const { windows, keys } = this.beliefs.windowsAt(nowMs);
-    const args = this.policy.counters.flatMap((counter, index) => [
-      countOf(counter),
-      keptUntilMs(at(windows, index)),
-    ]);
-    await rebuild.run(this.redis, [this.stateKey, ...keys], [state, ...args]);
+  /**
+   * The windows at `nowMs` by the ledger, without Redis. `newest` is the id of the newest window of each counter in the ledger. The id is
+   * about the ms at which the window began, if it began with a request.
+   */
+  windowsByLedger(nowMs: number, newest: (counter: CounterPolicy) => number): Windows {
+    const { counters } = this.policy;
+    const open = counters.map((counter, index) => {
+      if (!beginsWithRequest(counter)) return undefined;
+      const id = newest(counter);
+      const known = this.cached.openWindows[index];
+      if (known?.id === id) return known;
+      return id > 0 ? windowFrom(id, counter, counters, this.scale.factor) : undefined;
+    });
+    return windowsAt(counters, nowMs, this.scale.factor, open);
+  }
+
+  /**
+   * Writes the counters, limits and windows to Redis, for a new state. The limits are the ledger's: a charge of this process that is under
+   * way may cache the old limits again until then.
+   */
+  async rebuild(
+    state: string,
+    limits: Limits,
+    { windows, areNew }: Windows,
+    countOf: (counter: CounterPolicy) => number,
+  ): Promise<void> {
+    const current = this.policy.counters.flatMap((counter, index) => {
+      const window = at(windows, index);
+      // A window that no request has begun has no counter yet.
+      return at(areNew, index) ? [] : [{ counter, window, key: `${counter.key}${window.id}` }];
+    });
+    const open = windows.map((window, index) => (at(areNew, index) ? undefined : window));
+    const text = textOf(this.policy, this.limitsOf(limits).join(' '), open);
+    await rebuild.run(
+      this.redis,
+      [this.stateKey, this.limitsKey, ...current.map(({ key }) => key)],
+      [state, text, ...current.flatMap(({ counter, window }) => [countOf(counter), expiresAtMs(window)])],
+    );
+    this.cached.adopt(text);
   }
 
   async gauges(): Promise<Gauge[]> {
-    const { windows, keys } = this.beliefs.windowsNow();
+    return (await this.readings()).map(({ gauge }) => gauge);
+  }
+
+  /** The counters with their windows, and how far each class may fill them now. */
+  async readings(): Promise<Reading[]> {
+    const { windows, keys } = this.cached.windowsNow();
     const [learned, closed, ...used] = await this.redis.mget([this.limitsKey, this.closedKey, ...keys]);
-    this.beliefs.limits = learned ?? '';
+    if (learned && this.cached.adopt(learned)) return this.readings();
     const limits = this.limitsNow();
-    const closure = closed ? this.remember(closureIn(closed)) : undefined;
-    return this.policy.counters.map(({ bucket, window }, index) => {
+    const closedWindow = closed ? this.remember(parseClosedWindow(closed)) : undefined;
+    const nowMs = this.cached.nowMs();
+    return this.policy.counters.map((counter, index) => {
+      const { bucket, window: name } = counter;
       const spent = Number(used[index] ?? 0);
       const limit = at(limits, index);
+      const window = at(windows, index);
       const gauge: Gauge = {
         bucket,
-        window,
+        window: name,
         used: spent,
         limit,
         remaining: Math.max(0, limit - spent),
-        resetsAt: new Date(at(windows, index).endsAtMs),
+        resetsAt: new Date(window.endsAtMs),
+        ...(closedWindow?.window === nameOf(counter) && { closedUntil: new Date(closedWindow.untilMs) }),
       };
-      return closure?.window === nameOf({ bucket, window })
-        ? { ...gauge, closedUntil: new Date(closure.untilMs) }
-        : gauge;
+      const ceilings = CALL_CLASSES.map(
+        (name) => [name, ceilingAt(counter, limit, name, window, nowMs, this.scale.factor)] as const,
+      );
+      return { gauge, window, ceilings: Object.fromEntries(ceilings) as Record<CallClass, number> };
     });
   }
 
-  /** What the counters of this server were last built for. */
-  state(): Promise<string | null> {
-    return this.redis.get(this.stateKey);
+  /** The server that has the counters: its replication id, which each start and each promotion changes, and its clock. */
+  async readServer(): Promise<{ readonly replicationId: string; readonly nowMs: number }> {
+    const [replicationId, nowMs] = await readServer.run(this.redis, [this.stateKey], []);
+    if (!replicationId) throw new Error('Redis reports no master_replid');
+    return { replicationId, nowMs };
   }
 
-  /** Not now, if that moment is near a boundary. */
-  boundaryAt(nowMs: number): Refused | undefined {
-    const goesOnAtMs = chargeableFromMs(this.policy.counters, nowMs, this.scale.factor);
-    return goesOnAtMs > nowMs ? this.refused('boundary', goesOnAtMs - nowMs) : undefined;
+  /** True if Redis' counters were last built for `state` and with these limits. */
+  async areBuiltFor(state: string, limits: Limits): Promise<boolean> {
+    const [builtFor, text] = await this.redis.mget([this.stateKey, this.limitsKey]);
+    // Redis also has the ends of the open windows, which the ledger lacks.
+    if (text) this.cached.adopt(text);
+    const builtWith = text?.split(' ').slice(0, this.policy.counters.length).map(Number);
+    return builtFor === state && String(builtWith) === String(this.limitsOf(limits));
   }
 
-  /** Questions that are alike are one to Redis: how many of you may? */
-  private async put(questions: readonly Question[]): Promise<Answer[]> {
-    const { class: callClass, state, holdsSlot } = at(questions, 0);
-    const ids = holdsSlot ? questions.map(({ id }) => id) : [];
-    for (let asked = 0; asked < MOST_QUESTIONS; asked += 1) {
-      const windows = this.beliefs.windowsNow();
-      const share = this.beliefs.shareOf(callClass, windows);
-      const believed = [state, this.beliefs.limits, windows.fromMs, windows.untilMs];
-      const [granted, nowMs, ...why] = await acquire.run(
+  /** `notNow` if `nowMs` is too near a window boundary to charge a call. */
+  boundaryAt(nowMs: number, windows: Windows = this.cached.windowsAt(nowMs)): NotNow | undefined {
+    const chargeableMs = chargeableFromMs(nowMs, windows, this.guardMs);
+    return chargeableMs > nowMs ? this.notNow('boundary', chargeableMs - nowMs) : undefined;
+  }
+
+  /** Charges requests of one class and state with one command; Redis grants the first `granted` requests. */
+  private async chargeTogether(requests: readonly ChargeRequest[]): Promise<ChargeOutcome[]> {
+    const { class: callClass, state, holdsSlot } = at(requests, 0);
+    const slots = holdsSlot ? [this.policy.slots, this.slotMs, ...requests.map(({ id }) => id)] : [];
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const windows = this.cached.windowsNow();
+      const ceilings = this.cached.ceilingsOf(callClass, windows);
+      const assumed = [state, this.cached.text, windows.fromMs, windows.untilMs];
+      const [granted, nowMs, ...reason] = await acquire.run(
         this.redis,
         [this.stateKey, this.limitsKey, this.closedKey, this.slotsKey, ...windows.keys],
-        [...believed, questions.length, this.policy.slots, this.slotMs, ...share.args, ...ids],
+        [...assumed, requests.length, windows.begins, ...ceilings.args, ...slots],
       );
-      this.beliefs.setClock(nowMs);
-      const grant: Answer = { kind: 'granted', keys: windows.keys, nowMs };
-      if (granted === questions.length) return questions.map(() => grant);
-      const otherwise = this.refusalFor(why, share, nowMs);
-      if (otherwise) return questions.map((_, index) => (index < granted ? grant : otherwise));
+      this.cached.setClock(nowMs);
+      const charged = granted > 0 ? this.windowsCharged(windows, nowMs) : windows.windows;
+      const grant: ChargeOutcome = { kind: 'granted', keys: windows.keys, windows: charged, nowMs };
+      if (granted === requests.length) return requests.map(() => grant);
+      const other = this.reasonFor(reason, ceilings, nowMs);
+      if (other) return requests.map((_, index) => (index < granted ? grant : other));
     }
-    throw new Error(`the counters changed under ${MOST_QUESTIONS} questions`);
+    throw new Error(`the cached limits were stale ${MAX_TRIES} times in a row`);
   }
 
-  /** Why not; nothing where only a belief was wrong, and is right now. */
-  private refusalFor(
-    [why, instead]: [Reply[2], Reply[3]],
-    share: Share,
+  /** The windows of a charge at `nowMs`. A new window began at that moment. */
+  private windowsCharged({ begins, windows }: CachedWindows, nowMs: number): readonly Window[] {
+    if (!begins) return windows;
+    this.cached.adopt(begins.replaceAll('now', String(nowMs)));
+    return this.cached.windowsAt(nowMs).windows;
+  }
+
+  /** The outcome of the requests that were not granted. Undefined if only the cache was stale: then the next try can succeed. */
+  private reasonFor(
+    [reason, actual]: [Reply[2], Reply[3]],
+    ceilings: ClassCeilings,
     nowMs: number,
-  ): Exclude<Answer, { kind: 'granted' }> | undefined {
-    switch (why) {
+  ): Exclude<ChargeOutcome, { kind: 'granted' }> | undefined {
+    switch (reason) {
       case 'lost':
         return { kind: 'lost' };
       case 'slot':
-        return this.refused('slot', SLOT_RETRY_MS);
+        return this.notNow('slot', SLOT_RETRY_MS);
       case 'closed':
-        return this.refusedBy(this.remember(closureIn(instead as string)), nowMs);
+        return this.notNowUntil(this.remember(parseClosedWindow(actual as string)), nowMs);
       case 'full':
-        return this.fullRefusal(share, instead as number[], nowMs);
+        return this.notNowWhileFull(ceilings, actual as number[], nowMs);
       case 'limits':
-        this.beliefs.limits = instead as string;
+        this.cached.adopt(actual as string);
         return this.boundaryAt(nowMs);
+      case 'empty':
+        this.cached.forgetEmpty(actual as number[]);
+        return undefined;
       case 'elsewhere':
       case '':
         return this.boundaryAt(nowMs);
     }
   }
 
-  /** By the counter that stays full the longest. */
-  private fullRefusal({ ceilings, windows, fromMs }: Share, used: readonly number[], nowMs: number): Refused {
+  /** `notNow`, with the name of the counter that stays full the longest. */
+  private notNowWhileFull(
+    { ceilings, windows, fromMs }: ClassCeilings,
+    used: readonly number[],
+    nowMs: number,
+  ): NotNow {
     const limits = this.limitsNow();
     const opens = this.policy.counters.map((counter, index) => {
       const [spent, limit, window] = [at(used, index), at(limits, index), at(windows.windows, index)];
       if (spent < at(ceilings, index)) return 0;
-      return opensAtMs(counter, spent, limit, window, fromMs, this.scale.factor);
+      const opensMs = opensAtMs(counter, spent, limit, window, fromMs, this.scale.factor);
+      return opensMs === window.endsAtMs ? reopensAtMs(window, this.guardMs) : opensMs + this.guardMs;
     });
     const last = Math.max(...opens);
-    return this.refused(nameOf(at(this.policy.counters, opens.indexOf(last))), last - nowMs + this.guardMs);
+    return this.notNow(nameOf(at(this.policy.counters, opens.indexOf(last))), last - nowMs);
   }
 
-  private refused(window: string, retryAfterMs: number): Refused {
-    return { kind: 'refused', window, retryAfterMs: Math.ceil(retryAfterMs) };
+  private notNow(window: string, retryAfterMs: number): NotNow {
+    return { kind: 'notNow', window, retryAfterMs: Math.ceil(retryAfterMs) };
   }
 
   limitsNow(): number[] {
-    return this.beliefs.limitsNow();
+    return this.cached.limitsNow();
   }
 
-  private remember(closure: Closure): Closure {
-    this.lastClosure = longerOf(this.lastClosure, closure);
-    return closure;
+  private remember(closed: ClosedWindow): ClosedWindow {
+    this.lastClosed = laterClosed(this.lastClosed, closed);
+    return closed;
   }
 
   private get stateKey(): string {
-    return `${this.policy.vendor}:rate:state`;
+    return this.keyOf('state');
   }
 
   private get limitsKey(): string {
-    return `${this.policy.vendor}:rate:limits`;
+    return this.keyOf('limits');
   }
 
   private get closedKey(): string {
-    return `${this.policy.vendor}:rate:closed`;
+    return this.keyOf('closed');
   }
 
   private get slotsKey(): string {
-    return `${this.policy.vendor}:rate:slots`;
+    return this.keyOf('slots');
+  }
+
+  private keyOf(name: string): string {
+    return `${this.prefix}${this.policy.vendor}:rate:${name}`;
   }
 }
 
-const areAlike = (one: Question, other: Question) =>
+const areAlike = (one: ChargeRequest, other: ChargeRequest) =>
   one.class === other.class && one.holdsSlot === other.holdsSlot && one.state === other.state;
+
+/** False if the window is over, if the answer says nothing about it, or if an earlier answer has said the same. */
+function isNews(corrected: Window, open: Window | undefined): boolean {
+  if (open?.id !== corrected.id || !corrected.isAnswered) return false;
+  return !open.isAnswered || open.startsAtMs !== corrected.startsAtMs;
+}

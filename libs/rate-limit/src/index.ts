@@ -1,11 +1,27 @@
-export { type Acquisition, type Call, type Permit, type Refused } from './acquisition.js';
-export { budgetConnection } from './budget-connection.js';
+export { Budgets } from './budgets.js';
 export { type Gauge } from './counters.js';
-export { eta, etas, type Outlook } from './eta.js';
-export { Ledger, type Traffic } from './ledger.js';
-export { type Patience } from './patience.js';
-export { ceiling, strava as stravaPolicy, type CallClass, type VendorPolicy } from './policy.js';
-export { OURA_BUDGET, RateLimitModule, STRAVA_BUDGET, WHOOP_BUDGET } from './rate-limit.module.js';
-export { windowLeft } from './window-left.js';
-export { type Usage } from './usage.js';
+export { eta, etas, windowLeft } from './eta.js';
+export { Ledger } from './ledger.js';
+export {
+  type GrantedPermit,
+  type NotNow,
+  type Permit,
+  type PermitOutcome,
+  type PermitWait,
+  type VendorCall,
+} from './permit.js';
+export { CallRecords } from './personal-records.js';
+export {
+  CALL_CLASSES,
+  type CallClass,
+  counter,
+  type CounterPolicy,
+  DAY_SECONDS,
+  RESERVES,
+  type VendorPolicy,
+} from './policy.js';
+export { readRates, type Usage } from './rate-headers.js';
+export { budgetConnection, RateLimitModule } from './rate-limit.module.js';
+export { type TrafficView } from './traffic.js';
 export { VendorBudget } from './vendor-budget.js';
+export { VendorShare } from './vendor-share.js';

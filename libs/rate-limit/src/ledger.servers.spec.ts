@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { aPermit, call, Workers } from './budget.harness.js';
+import { aPermit, call, BudgetWorkers } from './budget.harness.js';
 import { loadSql } from '#platform';
 
 const YEARS = 50;
 const DAY_MS = 86_400_000;
 
 describe('the ledger', () => {
-  let workers: Workers;
-  beforeAll(async () => (workers = await Workers.begin()));
-  beforeEach(() => workers.freshLedger());
+  let workers: BudgetWorkers;
+  beforeAll(async () => (workers = await BudgetWorkers.begin()));
+  beforeEach(() => workers.resetLedger());
   afterAll(() => workers.end());
 
   const write = (count: number, daysAgo: number, status = 200, callClass = 'import') =>
@@ -20,37 +20,37 @@ describe('the ledger', () => {
     );
   const left = async () => (await workers.database.query('select from strava_api_requests')).count;
 
-  it('is purged of what is older than seven days, also of more than one batch', async () => {
+  it('purge deletes the ledger’s calls older than its retention, in several batches', async () => {
     await write(12_000, 7.01);
     await write(10, 6.99);
     const { budget } = await workers.start();
-    expect(await budget.purge()).toBe(12_000);
+    expect(await budget.purge(7 * DAY_MS)).toBe(12_000);
     expect(await left()).toBe(10);
-    expect(await budget.purge()).toBe(0);
+    expect(await budget.purge(7 * DAY_MS)).toBe(0);
   });
 
-  it('is purged sooner where time runs faster', async () => {
-    await write(5, 0.1);
-    await write(5, 0);
-    const { budget } = await workers.start({ scale: 900 });
-    expect(await budget.purge()).toBe(5);
-  });
-
-  it('tells the calls of the last 24 hours by class, and how many were answered 429', async () => {
+  it('usage has the share of the last 24 hours’ calls that were answered 429, and each class’s calls and reserve', async () => {
     await write(3, 1.1, 429);
     await write(4, 0.5);
     await write(2, 0.5, 429);
     await write(1, 0.5, 429, 'live');
     const { budget } = await workers.start();
     await budget.settle(await aPermit(budget, 'live'), 200, []);
-    expect(await budget.traffic()).toEqual({
-      live: { calls: 2, rateLimited: 1 },
-      import: { calls: 6, rateLimited: 2 },
-      backfill: { calls: 0, rateLimited: 0 },
-    });
+    const { refusedShare, counters } = await budget.usage();
+    expect(refusedShare).toBeCloseTo(3 / 8);
+    const [first] = counters;
+    expect(first).toMatchObject({ used: 1, limit: expect.any(Number), remaining: expect.any(Number) });
+    expect(first!.classes.map(({ class: name, used }) => [name, used])).toEqual([
+      ['live', 1],
+      ['import', 0],
+      ['backfill', 0],
+    ]);
+    const reserves = first!.classes.map(({ reserve }) => reserve);
+    expect(reserves[0]).toBe(0);
+    expect(reserves[2]).toBeGreaterThan(0);
   });
 
-  it('is read by its indices, however much it holds', async () => {
+  it('the ledger’s counts, traffic and purge use indices at 200,000 rows', async () => {
     await write(200_000, 3);
     await write(1_000, 0.5);
     await workers.database.query('analyze strava_api_requests');
@@ -67,17 +67,17 @@ describe('the ledger', () => {
     expect(counting).toContain('strava_api_requests_day');
     expect(counting).toContain('strava_api_requests_closed');
     expect(counting).not.toContain('Seq Scan');
-    expect(await plan('./sql/count-traffic.sql', [DAY_MS / 1_000])).not.toContain('Seq Scan');
+    expect(await plan('./sql/count-traffic.sql', [DAY_MS / 1_000, 1_077, 1_007])).not.toContain('Seq Scan');
     expect(await plan('./sql/purge-calls.sql', [YEARS * 365 * 86_400, 100])).not.toContain('Seq Scan');
   });
 
-  it('answers all the same where it cannot take note of an answer', async () => {
+  it('settle succeeds and no permit is given while the ledger’s Postgres is away', async () => {
     const { budget } = await workers.start();
     const permit = await aPermit(budget);
-    const gone = await Workers.begin();
+    const gone = await BudgetWorkers.begin();
     const { budget: cutOff } = await gone.start();
     await gone.end();
     expect(await cutOff.settle(permit, 200, [])).toBeUndefined();
-    expect(await cutOff.acquire(call('live'))).toEqual({ kind: 'unavailable' });
+    expect(await cutOff.requestPermit(call('live'))).toEqual({ kind: 'unavailable' });
   });
 });

@@ -1,8 +1,8 @@
-import { type Database, loadSql, type Sql, type Statement } from '#platform';
-import { type Closure } from './closure.js';
+import { type Database, inBatches, loadSql, type Sql, type Statement } from '#platform';
+import { type ClosedWindow } from './closed-window.js';
 import { type CallClass } from './policy.js';
 
-export interface LedgerEntry {
+interface LedgerEntry {
   readonly userId: string | null;
   readonly endpoint: string;
   readonly class: CallClass;
@@ -10,17 +10,36 @@ export interface LedgerEntry {
   readonly dayId: number;
 }
 
-export interface Counts {
+export interface LedgerCounts {
   readonly window: number;
   readonly day: number;
-  /** What a 429 has closed for the longest, if it is closed still. */
-  readonly closure?: Closure;
+  /** The window that a 429 closed for the longest time from now. Absent if no window is closed. */
+  readonly closed?: ClosedWindow;
 }
 
-export interface Traffic {
+interface Traffic {
   readonly calls: number;
-  /** Of those, answered 429. */
+  /** How many of `calls` the vendor answered with 429. */
   readonly rateLimited: number;
+  /** How many of `calls` were made in the window and in the day that were asked for. */
+  readonly inWindow: number;
+  readonly inDay: number;
+}
+
+interface BucketCount {
+  readonly at: Date;
+  readonly class: CallClass;
+  readonly calls: number;
+  readonly rate_limited: number;
+}
+
+/** Limits that the vendor's answers have reported, by counter name. */
+export type Limits = Readonly<Record<string, number>>;
+
+/** The epoch and limits before a rebuild, read under a lock that prevents other workers from recording calls. */
+interface Epoch {
+  readonly epoch: number;
+  readonly limits: Limits;
 }
 
 interface CountsRow {
@@ -32,96 +51,135 @@ interface CountsRow {
 
 const recordCall = loadSql(import.meta.url, './sql/record-call.sql');
 const countCalls = loadSql(import.meta.url, './sql/count-calls.sql');
+const learnLimits = loadSql(import.meta.url, './sql/learn-limits.sql');
 const countTraffic = loadSql(import.meta.url, './sql/count-traffic.sql');
+const countBuckets = loadSql(import.meta.url, './sql/count-buckets.sql');
 const purgeCalls = loadSql(import.meta.url, './sql/purge-calls.sql');
 
-// A statement this long is over in some ten milliseconds and holds nobody up.
-const PURGED_AT_ONCE = 5_000;
+// A delete of this many rows takes about 10 ms, so other statements do not wait long for the delete's locks.
+const PURGE_BATCH = 5_000;
 
-/** What was sent, in Postgres: written before the call, so that a counter rebuilt from it misses nothing. */
+/**
+ * Records every call to a vendor in Postgres before the call is sent, so that rebuilt counters include every call. A row does not
+ * prove that its call was sent: a process may die after it has written the row. Such a row has no status and counts as a call.
+ */
 export class Ledger {
   constructor(
     private readonly database: Database,
     private readonly vendor: string,
   ) {}
 
-  /** The row's id; nothing where the budget has been rebuilt since that epoch, and the call must not be made. */
+  /** Returns the row's id. Returns undefined if `epoch` is over: then the call must not be made. */
   async record(entry: LedgerEntry, epoch: number, sql: Sql = this.database): Promise<string | undefined> {
     const { userId, endpoint, class: callClass, windowId, dayId } = entry;
     const values = [userId, endpoint, callClass, windowId, dayId, this.vendor, epoch];
-    const { rows } = await sql.query<{ id: string }>(this.of(recordCall), values);
+    const { rows } = await sql.query<{ id: string }>(this.inOwnTable(recordCall), values);
     return rows[0]?.id;
   }
 
-  /** By the database's clock, for when Redis cannot say. */
+  /** The database's clock, in place of Redis' clock while Redis is away. */
   async nowMs(sql: Sql): Promise<number> {
     const statement = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms';
     const { rows } = await sql.query<{ now_ms: number }>(statement);
     return rows[0]?.now_ms ?? 0;
   }
 
-  /** `closure`: what it has closed, where it was answered 429. */
-  async finish(id: string, status: number, closure?: Closure): Promise<void> {
+  /** Records the answer's status. After a 429, also records the window that the 429 closed. */
+  async finish(id: string, status: number, closed?: ClosedWindow): Promise<void> {
     const text = `
       update strava_api_requests
       set status = $2, closed_window = $3, closed_until = to_timestamp($4::float8 / 1000)
       where id = $1`;
-    await this.database.query(this.of({ text }), [id, status, closure?.window, closure?.untilMs]);
+    await this.database.query(this.inOwnTable({ text }), [id, status, closed?.window, closed?.untilMs]);
   }
 
   async forget(id: string): Promise<void> {
-    await this.database.query(this.of({ text: 'delete from strava_api_requests where id = $1' }), [id]);
+    await this.database.query(this.inOwnTable({ text: 'delete from strava_api_requests where id = $1' }), [
+      id,
+    ]);
   }
 
-  async counts(windowId: number, dayId: number, nowMs: number, sql: Sql): Promise<Counts> {
-    const { rows } = await sql.query<CountsRow>(this.of(countCalls), [windowId, dayId, nowMs]);
+  async counts(windowId: number, dayId: number, nowMs: number, sql: Sql): Promise<LedgerCounts> {
+    const { rows } = await sql.query<CountsRow>(this.inOwnTable(countCalls), [windowId, dayId, nowMs]);
     const [row] = rows;
-    if (!row) throw new Error('count-calls.sql answers one row');
+    if (!row) throw new Error('count-calls.sql returned no row');
     const { in_window: window, in_day: day, closed_window, closed_until_ms: untilMs } = row;
-    const closure = closed_window !== null && untilMs !== null && { window: closed_window, untilMs };
-    return { window, day, ...(closure && { closure }) };
+    const closed = closed_window !== null && untilMs !== null && { window: closed_window, untilMs };
+    return { window, day, ...(closed && { closed }) };
   }
 
-  /** The calls of the last so many milliseconds, by the database's clock. */
-  async traffic(lastMs: number): Promise<Record<CallClass, Traffic>> {
-    const { rows } = await this.database.query<{ class: CallClass; calls: number; rate_limited: number }>(
-      this.of(countTraffic),
-      [lastMs / 1_000],
-    );
-    const of = (name: CallClass): Traffic => {
-      const row = rows.find((one) => one.class === name);
-      return { calls: row?.calls ?? 0, rateLimited: row?.rate_limited ?? 0 };
-    };
-    return { live: of('live'), import: of('import'), backfill: of('backfill') };
+  /** The ids of the newest window and of the newest day with a call, 0 if there is none. */
+  async newestWindows(sql: Sql): Promise<{ readonly window: number; readonly day: number }> {
+    const text = `
+      select
+        coalesce((select max(window_id) from strava_api_requests), 0)::float8 as window,
+        coalesce((select max(day_id) from strava_api_requests), 0)::float8 as day`;
+    const { rows } = await sql.query<{ window: number; day: number }>(this.inOwnTable({ text }).text);
+    return rows[0] ?? { window: 0, day: 0 };
   }
 
-  /** Deletes what is older, batch by batch; answers how many calls that were. */
-  async purge(olderThanMs: number): Promise<number> {
-    let purged = 0;
-    for (;;) {
-      const { count } = await this.database.query(this.of(purgeCalls), [olderThanMs / 1_000, PURGED_AT_ONCE]);
-      purged += count;
-      if (count < PURGED_AT_ONCE) return purged;
+  /** Counts the calls of the last `lastMs`, by the database's clock. */
+  async traffic(lastMs: number, windowId: number, dayId: number): Promise<Record<CallClass, Traffic>> {
+    interface Row {
+      readonly class: CallClass;
+      readonly calls: number;
+      readonly rate_limited: number;
+      readonly in_window: number;
+      readonly in_day: number;
     }
+    const values = [lastMs / 1_000, windowId, dayId];
+    const { rows } = await this.database.query<Row>(this.inOwnTable(countTraffic), values);
+    const trafficOf = (name: CallClass): Traffic => {
+      const row = rows.find((one) => one.class === name);
+      if (!row) return { calls: 0, rateLimited: 0, inWindow: 0, inDay: 0 };
+      const { calls, rate_limited: rateLimited, in_window: inWindow, in_day: inDay } = row;
+      return { calls, rateLimited, inWindow, inDay };
+    };
+    return { live: trafficOf('live'), import: trafficOf('import'), backfill: trafficOf('backfill') };
   }
 
-  /** Runs `work` while nobody can record a call; answers what the epoch was when it began. */
-  async alone<T>(work: (epoch: number, sql: Sql) => Promise<T>): Promise<T> {
-    return this.database.transaction(async (sql) => {
-      const statement = 'select epoch::int as epoch from vendor_budget_epoch where vendor = $1 for update';
-      const { rows } = await sql.query<{ epoch: number }>(statement, [this.vendor]);
-      if (!rows[0]) throw new Error(`${this.vendor} has no budget`);
-      return work(rows[0].epoch, sql);
+  /** Counts the calls from `fromMs` to `toMs` in buckets, by class. Buckets without a call are left out. */
+  async buckets(fromMs: number, toMs: number, bucketMs: number): Promise<BucketCount[]> {
+    const values = [new Date(fromMs), new Date(toMs), bucketMs / 1_000];
+    const { rows } = await this.database.query<BucketCount>(this.inOwnTable(countBuckets), values);
+    return rows;
+  }
+
+  /** Deletes calls older than `olderThanMs` in batches; returns how many. */
+  purge(olderThanMs: number): Promise<number> {
+    return inBatches(PURGE_BATCH, async (limit) => {
+      const { count } = await this.database.query(this.inOwnTable(purgeCalls), [olderThanMs / 1_000, limit]);
+      return count;
     });
   }
 
-  /** Makes every state in Redis obsolete: whoever asks there next rebuilds it first. */
+  /**
+   * Stores changed limits and begins a new epoch, so that charges made under the old limits cannot be recorded any more. `epoch` is
+   * the epoch of the answered call. If that epoch is over, the limits are stored only if they lower a limit or report one for the
+   * first time: a late answer must not undo a lower limit that was learned after its call.
+   */
+  async learn(limits: Limits, epoch: number): Promise<void> {
+    await this.database.query(learnLimits, [this.vendor, JSON.stringify(limits), epoch]);
+  }
+
+  /** Runs `work` in a transaction whose lock prevents other workers from recording calls. */
+  async alone<T>(work: (current: Epoch, sql: Sql) => Promise<T>): Promise<T> {
+    return this.database.transaction(async (sql) => {
+      const statement =
+        'select epoch::int as epoch, limits from vendor_budget_epoch where vendor = $1 for update';
+      const { rows } = await sql.query<Epoch>(statement, [this.vendor]);
+      if (!rows[0]) throw new Error(`${this.vendor} has no budget`);
+      return work(rows[0], sql);
+    });
+  }
+
+  /** Begins a new epoch. The state in Redis is then obsolete, and the next request for a permit rebuilds the counters. */
   async advance(sql: Sql): Promise<void> {
     await sql.query('update vendor_budget_epoch set epoch = epoch + 1 where vendor = $1', [this.vendor]);
   }
 
-  /** Each vendor's calls are in a table of their own, all of one shape; that of Strava has its name by contract. */
-  private of({ text, name }: Statement): Statement {
+  /** Each vendor has its own table with the same columns. The contract fixes the name of Strava's table. */
+  private inOwnTable({ text, name }: Statement): Statement {
     return {
       text: text.replaceAll('strava_api_requests', `${this.vendor}_api_requests`),
       name: name && `${name}:${this.vendor}`,

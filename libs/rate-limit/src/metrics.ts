@@ -1,6 +1,7 @@
 import { Counter, Gauge } from 'prom-client';
-import { OneAtATime } from '#platform';
+import { OneAtATime, startAtZero } from '#platform';
 import { type Gauge as BudgetGauge } from './counters.js';
+import { CALL_CLASSES, nameOf, type VendorPolicy } from './policy.js';
 
 export const vendorRequests = new Counter({
   name: 'vendor_requests_total',
@@ -34,25 +35,36 @@ const limits = new Gauge({
   collect: () => collectOnce(),
 });
 
-interface Observed {
+interface ObservedBudget {
   gauges(): Promise<BudgetGauge[]>;
 }
 
-const observed = new Map<string, Observed>();
+const observed = new Map<string, ObservedBudget>();
 const collections = new OneAtATime<void>();
 
-/** From now on a scrape asks that budget. Roles that share a process share its registry, and the newest is asked. */
-export function observeBudget(vendor: string, budget: Observed): void {
+/** Registers the budget that scrapes read. Roles in one process share a registry, so the newest budget of a vendor wins. */
+export function observeBudget(vendor: string, budget: ObservedBudget): void {
   observed.set(vendor, budget);
 }
 
-/** Two metrics, one question. */
+/** Makes the series of a vendor's refusals, so that the first one is seen. */
+export function startCounting({ vendor, counters }: Pick<VendorPolicy, 'vendor' | 'counters'>): void {
+  startAtZero(rateLimited, [{ vendor }]);
+  const windows = [...counters.map(nameOf), 'boundary', 'slot'];
+  for (const name of CALL_CLASSES)
+    startAtZero(
+      budgetRefusals,
+      windows.map((window) => ({ vendor, class: name, window })),
+    );
+}
+
+/** Reads the budgets once per scrape, for both metrics. */
 function collectOnce(): Promise<void> {
   return collections.run('all', collect);
 }
 
 async function collect(): Promise<void> {
-  // What cannot be asked is left out: an old number would look like a new one.
+  // A budget that cannot be read is left out: its previous numbers would look current.
   const answers = await Promise.all(
     [...observed].map(async ([vendor, budget]) => ({
       vendor,

@@ -1,108 +1,110 @@
-/** How urgent a call is. A class leaves a part of each window to those above it. */
-export type CallClass = 'live' | 'import' | 'backfill';
+/** How urgent a call is, most urgent first. A class leaves a part of each window to more urgent classes. */
+export const CALL_CLASSES = ['live', 'import', 'backfill'] as const;
+export type CallClass = (typeof CALL_CLASSES)[number];
 
-/** What a class leaves of a window to those above it: `percent` of the limit, but not more than `atMost` calls. */
+/** The part of a window that a class leaves to more urgent ones: `percent` of the limit, `atMost` calls at most. */
 export interface Reserve {
   readonly percent: number;
   readonly atMost: number;
-  /** The call itself may be the first of those: what must remain is meant before it, not after it. */
-  readonly withItself: boolean;
+  /** If true, the reserve is checked before this call is counted, so a reserve of N admits call (limit − N + 1). */
+  readonly countsThisCall: boolean;
 }
 
-/** One counter that a call is charged to: a bucket of the vendor's within one of its windows. */
+/** One counter that a call is charged to: one of the vendor's buckets in one of its windows. */
 export interface CounterPolicy {
-  /** As the answer names it: `read 15min`. */
   readonly bucket: string;
   readonly window: string;
   readonly seconds: number;
-  /** The vendor's own number until its headers tell another. */
+  /**
+   * When a window begins. `epoch`, the default: at each multiple of its length since 1970. `first request`: with the first request after the
+   * end of the window before.
+   */
+  readonly alignment?: 'epoch' | 'first request';
+  /** The documented limit, used until the vendor's headers report another. */
   readonly limit: number;
   readonly reserve: Readonly<Record<CallClass, Reserve>>;
-  /** In the last seconds of the window the reserve is given up: what live traffic left would be lost. */
+  /** The reserve is released for this long before the window ends. Otherwise calls that live traffic did not use would be lost. */
   readonly releasedForLastSeconds: number;
-  /** Before the window's id. The name of Strava's read window is fixed by contract. */
+  /** The Redis key's prefix, followed by the window's id. The contract fixes the prefix of Strava's read window. */
   readonly key: string;
 }
 
-/** As the answers name a counter: `read 15min`. */
+/** The counter's name in outcomes, metrics and the ledger: `read 15min`. */
 export const nameOf = ({ bucket, window }: Pick<CounterPolicy, 'bucket' | 'window'>): string =>
   `${bucket} ${window}`;
 
-/** A vendor's limits as data. Counters whose windows nest end together, so the shortest decides where a boundary is. */
+/** The headers in which a vendor's answers report its limits. Header names are in lower case. */
+export type RateHeaders =
+  /**
+   * Per bucket a header of limits and a header of usage, with numbers in the order of `windows`: `100,1000` and `12,345`. `reset` has the
+   * seconds until each window ends.
+   */
+  | {
+      readonly form: 'lists';
+      readonly windows: readonly string[];
+      readonly buckets: ReadonlyArray<{
+        readonly bucket: string;
+        readonly limit: string;
+        readonly usage: string;
+        readonly reset?: string;
+      }>;
+    }
+  /**
+   * One header of limits, `100, 100;window=60, 10000;window=86400`: first the limit nearest to being reached, then every limit
+   * with its window in seconds. `remaining` and `reset` describe the nearest limit only.
+   */
+  | {
+      readonly form: 'quotas';
+      readonly bucket: string;
+      readonly limit: string;
+      readonly remaining: string;
+      /** Seconds until the nearest window begins anew; present in every answer. */
+      readonly reset: string;
+    };
+
+/** The share of a vendor's day for one purpose: `percent` of the read limit, spread over the day, at most `burst` calls at once. */
+export interface DayShare {
+  readonly percent: number;
+  readonly burst: number;
+}
+
+/**
+ * A vendor's limits as data: the limits, the headers that report them, and the effect of reaching one. When a long window that is
+ * aligned to the epoch ends, a short one ends too.
+ */
 export interface VendorPolicy {
   readonly vendor: string;
   readonly counters: readonly CounterPolicy[];
-  /** Simultaneous calls that hold a slot. */
+  /** At most this many calls hold a slot at the same time. */
   readonly slots: number;
+  /** Bounds for purposes that no athlete waits for. Without a bound such calls would use up the rest of the day. */
+  readonly shares?: Readonly<Record<string, DayShare>>;
+  /**
+   * The effect of a reached limit on an import. `resume`: a large import often reaches the limit, and the import resumes later by
+   * itself. `fail`: a reached limit is most likely our bug, so the import ends with an error for the operator.
+   */
+  readonly atLimit: 'resume' | 'fail';
+  /** Absent: the vendor's answers report no limits, and only `Retry-After` is read. */
+  readonly rateHeaders?: RateHeaders;
 }
 
-const EVERYTHING: Reserve = { percent: 0, atMost: 0, withItself: false };
-const BUFFER: Reserve = { percent: 5, atMost: 1_000_000, withItself: false };
-// Backfill yields when fewer than 20 remain: of 100 it may make 81.
-const YIELD: Reserve = { percent: 20, atMost: 20, withItself: true };
+export const DAY_SECONDS = 86_400;
 
-const QUARTER_SECONDS = 900;
-const DAY_SECONDS = 86_400;
+export const RESERVES = {
+  none: { percent: 0, atMost: 0, countsThisCall: false },
+  buffer: { percent: 5, atMost: 1_000_000, countsThisCall: false },
+  // The backfill yields when fewer than 20 calls remain: with a limit of 100, the backfill makes 81 calls at most.
+  yielding: { percent: 20, atMost: 20, countsThisCall: true },
+} as const satisfies Readonly<Record<string, Reserve>>;
 
-function quarter(bucket: string, limit: number, key: string): CounterPolicy {
-  return {
-    bucket,
-    window: '15min',
-    seconds: QUARTER_SECONDS,
-    limit,
-    reserve: { live: EVERYTHING, import: BUFFER, backfill: YIELD },
-    releasedForLastSeconds: 0,
-    key,
-  };
-}
+/** True if a window of this counter begins with a request. */
+export const beginsWithRequest = ({ alignment }: CounterPolicy): boolean => alignment === 'first request';
 
-function day(bucket: string, limit: number, key: string): CounterPolicy {
-  return {
-    bucket,
-    window: 'day',
-    seconds: DAY_SECONDS,
-    limit,
-    reserve: { live: EVERYTHING, import: BUFFER, backfill: BUFFER },
-    releasedForLastSeconds: QUARTER_SECONDS,
-    key,
-  };
-}
+type CounterFacts = Pick<CounterPolicy, 'window' | 'seconds' | 'limit' | 'key'> & Partial<CounterPolicy>;
 
-/** Per app, not per athlete. Every call we make counts as "non-upload", so each is charged to all four. */
-export const strava: VendorPolicy = {
-  vendor: 'strava',
-  counters: [
-    quarter('read', 100, 'strava:rate:global:window:'),
-    day('read', 1_000, 'strava:rate:global:day:'),
-    quarter('overall', 200, 'strava:rate:overall:window:'),
-    day('overall', 2_000, 'strava:rate:overall:day:'),
-  ],
-  slots: 4,
-};
-
-/** Per app, by its documents. */
-export const whoop: VendorPolicy = {
-  vendor: 'whoop',
-  counters: [
-    plain('minute', 60, 100, 'whoop:rate:global:minute:'),
-    plain('day', DAY_SECONDS, 10_000, 'whoop:rate:global:day:'),
-  ],
-  slots: 4,
-};
-
-/** Its documents name no numbers any more; those of before were counted per token, so this is on the safe side. */
-export const oura: VendorPolicy = {
-  vendor: 'oura',
-  counters: [plain('5min', 300, 5_000, 'oura:rate:global:window:')],
-  slots: 4,
-};
-
-function plain(window: string, seconds: number, limit: number, key: string): CounterPolicy {
-  const reserve = { live: EVERYTHING, import: BUFFER, backfill: BUFFER };
-  return { bucket: 'read', window, seconds, limit, reserve, releasedForLastSeconds: 0, key };
-}
-
-/** How many of a window's calls this class may make, while the reserve is kept. */
-export function ceiling(limit: number, { percent, atMost, withItself }: Reserve): number {
-  return limit - Math.min(atMost, Math.ceil((limit * percent) / 100)) + (withItself ? 1 : 0);
+/** Completes a counter: imports and backfills leave 5 % of it to live calls, until its window ends. */
+export function counter(facts: CounterFacts): CounterPolicy {
+  const { none, buffer } = RESERVES;
+  const reserve = { live: none, import: buffer, backfill: buffer };
+  return { bucket: 'read', reserve, releasedForLastSeconds: 0, ...facts };
 }

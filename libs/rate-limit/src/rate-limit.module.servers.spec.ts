@@ -4,14 +4,17 @@ import { NestFactory } from '@nestjs/core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { register } from 'prom-client';
 import { type Config, DatabaseModule, HealthModule, SurroundingsModule } from '#platform';
+import { VENDORS } from '#vendors';
 import { eventually } from '../../../test/harness/eventually.js';
 import { Proxy } from '../../../test/harness/proxy.js';
 import { required } from '../../../test/harness/servers.js';
 import { createTestDatabase } from '../../../test/harness/test-database.js';
-import { aPermit, atOnce, call, eternal, logger, Workers } from './budget.harness.js';
+import { aPermit, atOnce, call, policyWithoutBoundaries, logger, BudgetWorkers } from './budget.harness.js';
 import { observeBudget } from './metrics.js';
-import { RateLimitModule, STRAVA_BUDGET } from './rate-limit.module.js';
-import { type VendorBudget } from './vendor-budget.js';
+import { Budgets } from './budgets.js';
+import { RateLimitModule } from './rate-limit.module.js';
+
+const strava = VENDORS.strava.limits;
 
 const valueOf = async (metric: string) =>
   (await register.metrics())
@@ -21,27 +24,27 @@ const valueOf = async (metric: string) =>
     .at(-1);
 
 describe('the metrics of a budget', () => {
-  let workers: Workers;
-  beforeAll(async () => (workers = await Workers.begin()));
+  let workers: BudgetWorkers;
+  beforeAll(async () => (workers = await BudgetWorkers.begin()));
   beforeEach(async () => {
     register.resetMetrics();
-    await workers.freshLedger();
+    await workers.resetLedger();
   });
   afterAll(() => workers.end());
 
-  it('tell what is used of which limit, by asking when they are scraped', async () => {
+  it('vendor_budget_used and vendor_budget_limit are read from Redis at each scrape', async () => {
     const { budget } = await workers.start();
     observeBudget('strava', budget);
-    await atOnce(3, () => budget.acquire(call('live')));
+    await atOnce(3, () => budget.requestPermit(call('live')));
     expect(await valueOf('vendor_budget_used{vendor="strava",bucket="read",window="15min"}')).toBe('3');
     expect(await valueOf('vendor_budget_limit{vendor="strava",bucket="overall",window="day"}')).toBe('1000');
   });
 
-  it('count the requests, the 429s, and what was refused', async () => {
-    const { budget } = await workers.start({ policy: eternal({ '15min': 2, day: 10 }) });
+  it('the budget’s metrics count requests by status, answers with 429, and refusals', async () => {
+    const { budget } = await workers.start({ policy: policyWithoutBoundaries({ '15min': 2, day: 10 }) });
     await budget.settle(await aPermit(budget), 0, []);
     await budget.settle(await aPermit(budget), 429, []);
-    await budget.acquire(call('live'));
+    await budget.requestPermit(call('live'));
     const labels = 'vendor="strava",endpoint="activity",class="live"';
     expect(await valueOf(`vendor_requests_total{${labels},status="no_answer"}`)).toBe('1');
     expect(await valueOf(`vendor_requests_total{${labels},status="429"}`)).toBe('1');
@@ -50,10 +53,9 @@ describe('the metrics of a budget', () => {
     expect(await valueOf(refusals)).toBe('1');
   });
 
-  it('leave out what they cannot ask, and answer all the same, while Redis is frozen', async () => {
+  it('vendor_budget_used is absent and the scrape succeeds while Redis is frozen', async () => {
     const proxy = await Proxy.before(required('REDIS_URL'));
-    const { budget, redis } = await workers.start({ url: proxy.url });
-    redis.options.commandTimeout = 1_000;
+    const { budget } = await workers.start({ url: proxy.url, commandTimeout: 1_000 });
     observeBudget('strava', budget);
     await aPermit(budget);
     proxy.freeze();
@@ -79,7 +81,7 @@ describe('RateLimitModule', () => {
         SurroundingsModule.with(config, logger),
         HealthModule,
         DatabaseModule.with({ applicationName: 'test', poolSize: 2, statementTimeoutMs: 5_000 }, []),
-        RateLimitModule,
+        RateLimitModule.for([strava]),
       ],
     })
     class TestModule {}
@@ -90,10 +92,18 @@ describe('RateLimitModule', () => {
     await database.drop();
   });
 
-  it('gives a budget that outlives the absence of Redis, and is closed with the process', async () => {
-    const budget = app.get<VendorBudget>(STRAVA_BUDGET);
+  it('RateLimitModule provides a budget for each policy and a share for each purpose, and no other', () => {
+    const budgets = app.get(Budgets);
+    expect(budgets.all().map(({ policy }) => policy)).toEqual([strava]);
+    expect(budgets.share('strava', 'reconciliation').purpose).toBe('reconciliation');
+    expect(() => budgets.of('garmin')).toThrow('garmin has no budget');
+    expect(() => budgets.share('strava', 'fun')).toThrow('strava has no share for fun');
+  });
+
+  it('RateLimitModule’s budget recovers when Redis returns, and gives no permit after the shutdown', async () => {
+    const budget = app.get(Budgets).of('strava');
     const kind = async (callClass: 'live' | 'import') =>
-      (await budget.acquirePatiently(call(callClass), { waitMs: 1_000 })).kind;
+      (await budget.waitForPermit(call(callClass), { waitMs: 1_000 })).kind;
     await eventually('the first permit', async () => (await kind('import')) === 'granted');
     proxy.cut();
     await eventually('the cut', async () => (await kind('import')) === 'unavailable');

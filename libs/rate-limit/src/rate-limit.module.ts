@@ -1,46 +1,92 @@
-import { type FactoryProvider, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { type Redis } from 'ioredis';
-import { type Config, CONFIG, Database, LOGGER, type Logger, TIME_SCALE, type TimeScale } from '#platform';
-import { budgetConnection } from './budget-connection.js';
+import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { type RedisOptions } from 'ioredis';
+import {
+  type Config,
+  CONFIG,
+  createRedis,
+  Database,
+  LOGGER,
+  type Logger,
+  type RedisClient,
+  TIME_SCALE,
+  type TimeScale,
+} from '#platform';
+import { Budgets } from './budgets.js';
 import { Ledger } from './ledger.js';
-import { observeBudget } from './metrics.js';
-import { oura, strava, type VendorPolicy, whoop } from './policy.js';
+import { observeBudget, startCounting } from './metrics.js';
+import { CallRecords } from './personal-records.js';
+import { type VendorPolicy } from './policy.js';
 import { VendorBudget } from './vendor-budget.js';
+import { VendorShare } from './vendor-share.js';
 
-export const STRAVA_BUDGET = Symbol('strava budget');
-export const OURA_BUDGET = Symbol('oura budget');
-export const WHOOP_BUDGET = Symbol('whoop budget');
 const BUDGET_REDIS = Symbol('budget redis');
 
-@Module({
-  providers: [
-    {
-      provide: BUDGET_REDIS,
-      inject: [CONFIG, LOGGER],
-      useFactory: (config: Config, logger: Logger) => budgetConnection(config.redis, logger),
-    },
-    budgetOf(strava, STRAVA_BUDGET),
-    budgetOf(oura, OURA_BUDGET),
-    budgetOf(whoop, WHOOP_BUDGET),
-  ],
-  exports: [STRAVA_BUDGET, OURA_BUDGET, WHOOP_BUDGET],
-})
+/** Provides the budgets of the given vendors and their shares, on one Redis connection of their own. */
+@Module({})
 export class RateLimitModule implements OnApplicationShutdown {
-  constructor(@Inject(BUDGET_REDIS) private readonly redis: Redis) {}
+  /** Nest makes one instance for each module object, so an app calls this once and shares the result. */
+  static for(policies: readonly VendorPolicy[]): DynamicModule {
+    return {
+      module: RateLimitModule,
+      providers: [
+        {
+          provide: BUDGET_REDIS,
+          inject: [CONFIG, LOGGER],
+          useFactory: (config: Config, logger: Logger) => budgetConnection(config.redis, logger),
+        },
+        {
+          provide: Budgets,
+          inject: [BUDGET_REDIS, Database, TIME_SCALE, LOGGER],
+          useFactory: (redis: RedisClient, database: Database, scale: TimeScale, logger: Logger) =>
+            budgetsOf(policies, redis, database, scale, logger),
+        },
+        CallRecords,
+      ],
+      exports: [CallRecords, Budgets],
+    };
+  }
+
+  constructor(@Inject(BUDGET_REDIS) private readonly redis: RedisClient) {}
 
   onApplicationShutdown(): void {
     this.redis.disconnect();
   }
 }
 
-function budgetOf(policy: VendorPolicy, provide: symbol): FactoryProvider<VendorBudget> {
-  return {
-    provide,
-    inject: [BUDGET_REDIS, Database, TIME_SCALE, LOGGER],
-    useFactory: (redis: Redis, database: Database, scale: TimeScale, logger: Logger) => {
-      const budget = new VendorBudget(policy, redis, new Ledger(database, policy.vendor), scale, logger);
-      observeBudget(policy.vendor, budget);
-      return budget;
-    },
-  };
+/**
+ * The budget's own Redis connection. It neither queues nor resends commands: a late charge is of no use to its caller, and a refund that is
+ * executed twice would free a call that was made.
+ */
+export function budgetConnection(
+  config: Config['redis'],
+  logger: Logger,
+  options: RedisOptions = {},
+): RedisClient {
+  return createRedis(config, logger, {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    ...options,
+  });
+}
+
+function budgetsOf(
+  policies: readonly VendorPolicy[],
+  redis: RedisClient,
+  database: Database,
+  scale: TimeScale,
+  logger: Logger,
+): Budgets {
+  const budgets = policies.map(
+    (policy) => new VendorBudget(policy, redis, new Ledger(database, policy.vendor), scale, logger),
+  );
+  for (const budget of budgets) {
+    startCounting(budget.policy);
+    observeBudget(budget.policy.vendor, budget);
+  }
+  const shares = budgets.flatMap((budget) =>
+    Object.keys(budget.policy.shares ?? {}).map(
+      (purpose) => new VendorShare(budget.policy, purpose, budget, database, scale),
+    ),
+  );
+  return new Budgets(budgets, shares);
 }

@@ -1,137 +1,204 @@
 import { randomUUID } from 'node:crypto';
-import { type Redis } from 'ioredis';
-import { DependencyUnavailable, isRedisAway, type Logger, OneAtATime, type TimeScale } from '#platform';
-import { type Acquisition, type Call, type Grant, type Permit, type Refused } from './acquisition.js';
-import { type Closure, longerOf } from './closure.js';
+import {
+  DependencyUnavailable,
+  isRedisAway,
+  type Logger,
+  OneAtATime,
+  type RedisClient,
+  type Sql,
+  type TimeScale,
+} from '#platform';
+import {
+  type Charge,
+  type GrantedPermit,
+  type NotNow,
+  type Permit,
+  type PermitOutcome,
+  type VendorCall,
+} from './permit.js';
+import { type ClosedWindow, laterClosed } from './closed-window.js';
 import { Counters, type Gauge } from './counters.js';
-import { type Counts, type Ledger, type Traffic } from './ledger.js';
+import { type LedgerCounts, type Ledger, type Limits } from './ledger.js';
 import { budgetRefusals, rateLimited, vendorRequests } from './metrics.js';
-import { type Patience, patiently } from './patience.js';
-import { type CallClass, nameOf, type VendorPolicy } from './policy.js';
-import { type Usage } from './usage.js';
-import { windowAt } from './windows.js';
+import { type PermitWait, waitForPermit } from './permit.js';
+import { beginsWithRequest, CALL_CLASSES, type CallClass, nameOf, type VendorPolicy } from './policy.js';
+import { readRates, type Usage } from './rate-headers.js';
+import { readTraffic, type TrafficView } from './traffic.js';
+import { type Window, type Windows } from './windows.js';
 
-// A rebuild costs one more question; more than that is no coincidence.
-const MOST_QUESTIONS = 5;
+interface ClassUse {
+  readonly class: CallClass;
+  /** Calls in the current window. */
+  readonly used: number;
+  /** Calls of the limit that this class leaves to more urgent classes now. */
+  readonly reserve: number;
+}
+
+interface BudgetUsage {
+  readonly counters: ReadonlyArray<Gauge & { readonly classes: readonly ClassUse[] }>;
+  /** 0 without calls. */
+  readonly refusedShare: number;
+}
+
+// A rebuild costs one more try; more tries than this mean a bug.
+const MAX_TRIES = 5;
 
 const TOO_MANY_REQUESTS = 429;
 const DAY_MS = 86_400_000;
-const LEDGER_KEPT_DAYS = 7;
 
-// Unique without asking for random bytes per call.
+// A random id per process plus a counter: unique ids without random bytes per call.
 const PROCESS = randomUUID();
 let grants = 0;
 
 /**
- * One vendor's limits, shared by all workers: every request is charged to all its windows at once or not made, and
- * recorded before it is sent.
+ * One vendor's budget, shared by all workers. Before a call is sent, it is charged to all the vendor's windows in one step and
+ * recorded in the ledger. If the charge or the record fails, the call is not made.
  *
- * The counters' state is `epoch:run id`. The run id changes when Redis restarts, the epoch (kept in Postgres) with every
- * rebuild, so a counter that has forgotten something is never asked, and a permit from before a rebuild cannot be recorded.
+ * The counters' state is `epoch:replication id`. Redis makes a new replication id when it starts and when a replica becomes the master. The
+ * epoch is kept in Postgres and changes with every rebuild. So counters from before a restart or a fail-over are never used, and a charge from
+ * before a rebuild, or by a master that was replaced, cannot be recorded.
+ *
+ * The vendor's limits are stored beside the epoch, and a changed limit begins a new epoch. Once the new epoch is committed, no call
+ * is recorded under the old limit, even if Redis was flushed or could not be reached.
+ *
+ * While Redis is away, only live calls get permits; the ledger counts the calls and gives one permit at a time.
+ *
+ * Not guaranteed: a fail-over may lose slots, so for the length of a call more calls than `slots` may be under way. A call recorded before the vendor reported a lower limit may exceed that limit. After Redis lost a corrected end of a window
+ * that began with a request, calls until the next answer may exceed it. A request that arrives more than 2 s after it was written may
+ * count in the vendor's next window. If a vendor counts calls of such a window for its whole length and answers none, the window may end later
+ * than ours.
  */
 export class VendorBudget {
   private readonly counters: Counters;
   private readonly restores = new OneAtATime<string>();
-  private runId: string | undefined;
   private state: string | undefined;
 
   /** `redis` is a `budgetConnection`. */
   constructor(
-    private readonly policy: VendorPolicy,
-    private readonly redis: Redis,
+    readonly policy: VendorPolicy,
+    redis: RedisClient,
     private readonly ledger: Ledger,
     private readonly scale: TimeScale,
     private readonly logger: Logger,
   ) {
     this.counters = new Counters(policy, redis, scale);
-    redis.on('close', () => {
-      this.runId = undefined;
-      this.state = undefined;
-    });
   }
 
-  async acquire(call: Call): Promise<Acquisition> {
-    const acquisition = await this.acquireByCounters(call);
-    if (acquisition.kind === 'refused')
-      budgetRefusals.inc({ vendor: this.policy.vendor, class: call.class, window: acquisition.window });
-    return acquisition;
+  async requestPermit(call: VendorCall): Promise<PermitOutcome> {
+    const outcome = await this.permitByCounters(call);
+    if (outcome.kind === 'notNow')
+      budgetRefusals.inc({ vendor: this.policy.vendor, class: call.class, window: outcome.window });
+    return outcome;
   }
 
-  /** Waits in place while only a boundary or the slots are in the way: a call near a boundary is late, and does not fail. */
-  acquirePatiently(call: Call, patience: Patience): Promise<Acquisition> {
-    return patiently(() => this.acquire(call), patience);
+  /** Waits for a boundary to pass or for a slot: near a window boundary the call is delayed, and refused only if `waitMs` is too short. */
+  waitForPermit(call: VendorCall, wait: PermitWait): Promise<PermitOutcome> {
+    return waitForPermit(() => this.requestPermit(call), wait);
   }
 
-  private async acquireByCounters(call: Call): Promise<Acquisition> {
+  private granted(permit: Permit): GrantedPermit {
+    const granted: GrantedPermit = {
+      kind: 'granted',
+      permit,
+      isFresh: () => this.isFresh(permit),
+      settle: async (answer) => {
+        const { usage, retryAfterSeconds } = readRates(this.policy, answer?.headers ?? {});
+        granted.closedWindow = await this.settle(permit, answer?.status ?? 0, usage, retryAfterSeconds);
+      },
+      giveBack: () => this.giveBack(permit),
+    };
+    return granted;
+  }
+
+  private async permitByCounters(call: VendorCall): Promise<PermitOutcome> {
     try {
-      for (let question = 0; question < MOST_QUESTIONS; question += 1) {
-        const grant = await this.decide(call);
-        if ('kind' in grant) return grant;
-        const permit = await this.record(grant);
-        if (permit) return { kind: 'granted', permit };
-        this.forgetState(grant.state);
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        const charge = await this.charge(call);
+        if ('kind' in charge) return charge;
+        const permit = await this.record(charge);
+        if (permit) return this.granted(permit);
+        this.forgetState(charge.state);
       }
     } catch (err) {
-      this.logger.warn({ err, vendor: this.policy.vendor }, 'budget cannot be asked');
-      // The way a person waits for is kept open by the ledger's own count. Imports and backfills wait for Redis.
-      if (call.class === 'live' && !call.needsCounters && isRedisAway(err)) return this.acquireByLedger(call);
+      this.logger.warn(
+        { err, vendor: this.policy.vendor },
+        'no permit from the counters: Redis or Postgres failed',
+      );
+      // A person waits for a live call, so the ledger's own count may permit the call. Imports and backfills wait for Redis.
+      if (call.class === 'live' && !call.needsCounters && isRedisAway(err)) return this.permitByLedger(call);
     }
     return { kind: 'unavailable' };
   }
 
-  /** The counters' word alone. */
-  async decide(call: Call): Promise<Grant | Refused> {
+  /** Charges the counters in Redis without recording the call in the ledger. */
+  async charge(call: VendorCall): Promise<Charge | NotNow> {
     const id = `${PROCESS}:${(grants += 1)}`;
-    for (let question = 0; question < MOST_QUESTIONS; question += 1) {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const state = this.state ?? (await this.restores.run('state', () => this.restore()));
       const holdsSlot = call.holdsSlot ?? false;
-      const answer = await this.counters.ask({ id, class: call.class, holdsSlot, state });
-      switch (answer.kind) {
+      const askedAtMs = performance.now();
+      const outcome = await this.counters.charge({ id, class: call.class, holdsSlot, state });
+      switch (outcome.kind) {
         case 'granted':
-          return { id, call, state, keys: answer.keys, nowMs: answer.nowMs, grantedAtMs: performance.now() };
-        case 'refused':
-          return answer;
+          return {
+            id,
+            call,
+            state,
+            keys: outcome.keys,
+            windows: outcome.windows,
+            nowMs: outcome.nowMs,
+            askedAtMs,
+          };
+        case 'notNow':
+          return outcome;
         case 'lost':
           this.forgetState(state);
       }
     }
-    throw new Error(`the budget changed under ${MOST_QUESTIONS} questions`);
+    throw new Error(`the counters were lost ${MAX_TRIES} times in a row`);
   }
 
-  /** A permit older than the guard may reach the vendor in another window than it was charged to. */
+  /** False if the request might reach the vendor in another window than the permit was charged to. */
   isFresh(permit: Permit): boolean {
-    return performance.now() - permit.grantedAtMs < this.counters.guardMs;
+    return performance.now() - permit.askedAtMs < this.counters.guardMs;
   }
 
   /**
-   * The request was answered. Status 0: it was not, but may have arrived. Answers what a 429 has closed, to all classes, and
-   * until when; a `Retry-After` counts where it is longer than the window.
+   * Records the vendor's answer to a request. Status 0 means that there was no answer, although the request may have arrived.
+   * After a 429, closes the window to all classes and returns when it opens. A `Retry-After` beyond the window's end keeps the
+   * window closed for longer.
    */
   async settle(
     permit: Permit,
     status: number,
     usage: readonly Usage[],
     retryAfterSeconds = 0,
-  ): Promise<Refused | undefined> {
+  ): Promise<NotNow | undefined> {
     const { vendor } = this.policy;
     const { class: callClass, endpoint, holdsSlot } = permit.call;
+    const windows = this.counters.realigned(permit, usage);
     vendorRequests.inc({ vendor, endpoint, class: callClass, status: status || 'no_answer' });
-    const closure =
+    const closed =
       status === TOO_MANY_REQUESTS
-        ? this.counters.closureBy(permit.nowMs, usage, retryAfterSeconds * 1_000)
+        ? this.counters.closedBy429(windows, usage, retryAfterSeconds * 1_000)
         : undefined;
-    await this.unlessAway(() => this.ledger.finish(permit.ledgerId, status, closure));
+    await this.unlessAway(() => this.ledger.finish(permit.ledgerId, status, closed));
+    const limits = this.counters.changedLimits(usage);
+    if (limits) await this.unlessAway(() => this.learn(limits, epochOf(permit.state)));
     await this.unlessAway(async () => {
-      if (usage.length > 0) await this.counters.settle(permit.keys, usage);
+      if (usage.length > 0 && permit.keys.length > 0) {
+        await this.counters.settle(permit.keys, usage);
+        await this.counters.realign(permit, windows);
+      }
       if (holdsSlot) await this.counters.release(permit.id);
     });
-    if (!closure) return undefined;
+    if (!closed) return undefined;
     rateLimited.inc({ vendor });
-    await this.close(closure);
-    return this.counters.refusedBy(closure);
+    await this.close(closed);
+    return this.counters.notNowUntil(closed);
   }
 
-  /** The request was not put on the wire. */
+  /** Deletes the record and the charge of a permit whose request was not sent. */
   async giveBack(permit: Permit): Promise<void> {
     await this.unlessAway(() => this.ledger.forget(permit.ledgerId));
     await this.unlessAway(() => this.counters.refund(permit.id, permit.state, permit.keys));
@@ -141,25 +208,51 @@ export class VendorBudget {
     return this.counters.gauges();
   }
 
-  /** The calls of the last 24 hours by class, and how many of them the vendor answered with 429. */
-  traffic(): Promise<Record<CallClass, Traffic>> {
-    return this.ledger.traffic(this.scale.wait(DAY_MS));
+  /**
+   * The counters with each class's calls and reserve, and the share of the last 24 hours' calls that the vendor answered with 429. The ledger
+   * counts the calls by class. `used` of a counter is higher than their sum if the vendor has counted more.
+   */
+  async usage(): Promise<BudgetUsage> {
+    const readings = await this.counters.readings();
+    const { windowId, dayId } = this.windowAndDay(readings.map(({ window }) => window));
+    const traffic = await this.ledger.traffic(this.scale.wait(DAY_MS), windowId, dayId);
+    const all = Object.values(traffic);
+    const calls = all.reduce((sum, each) => sum + each.calls, 0);
+    const refused = all.reduce((sum, each) => sum + each.rateLimited, 0);
+    const counters = readings.map(({ gauge, ceilings }) => ({
+      ...gauge,
+      classes: CALL_CLASSES.map((name) => ({
+        class: name,
+        used: gauge.window === 'day' ? traffic[name].inDay : traffic[name].inWindow,
+        reserve: gauge.limit - ceilings[name],
+      })),
+    }));
+    return { counters, refusedShare: calls === 0 ? 0 : refused / calls };
   }
 
-  /** Deletes what the ledger has held for seven days; for a sweep. */
-  purge(): Promise<number> {
-    return this.ledger.purge(this.scale.wait(LEDGER_KEPT_DAYS * DAY_MS));
+  /** The calls of the last 24 hours in buckets of 15 minutes; `TIME_SCALE` divides both. */
+  async traffic(): Promise<TrafficView> {
+    const { policy, scale } = this;
+    const gauges = await this.gauges();
+    return readTraffic(this.ledger, { policy, gauges, scale: scale.factor, nowMs: Date.now() });
   }
 
-  /** One at a time over all workers, and every state in Redis is obsolete afterwards: it lacks this call. */
-  private async acquireByLedger(call: Call): Promise<Acquisition> {
+  /** Deletes ledger entries older than `keptMs`, and returns how many. */
+  purge(keptMs: number): Promise<number> {
+    return this.ledger.purge(keptMs);
+  }
+
+  /** Gives one permit at a time across all workers. Redis does not count this call, so a new epoch makes Redis' counters obsolete. */
+  private async permitByLedger(call: VendorCall): Promise<PermitOutcome> {
     try {
-      return await this.ledger.alone(async (epoch, sql): Promise<Acquisition> => {
+      return await this.ledger.alone(async ({ epoch, limits }, sql): Promise<PermitOutcome> => {
         const nowMs = await this.ledger.nowMs(sql);
-        const ids = this.windowAndDay(nowMs);
+        const current = await this.windowsByLedger(nowMs, sql);
+        const { windows } = current;
+        const ids = this.windowAndDay(windows);
         const counts = await this.ledger.counts(ids.windowId, ids.dayId, nowMs, sql);
-        const refusal = this.refusalByLedger(nowMs, counts);
-        if (refusal) return refusal;
+        const notNow = this.notNowByLedger(nowMs, current, counts, this.counters.limitsOf(limits));
+        if (notNow) return notNow;
         await this.ledger.advance(sql);
         const { userId, endpoint, class: callClass } = call;
         const ledgerId = await this.ledger.record(
@@ -167,127 +260,143 @@ export class VendorBudget {
           epoch + 1,
           sql,
         );
-        if (!ledgerId) throw new Error('the ledger refused its own epoch');
+        if (!ledgerId)
+          throw new Error('the ledger rejected a call of the epoch that this transaction has just begun');
         const permit = {
           id: ledgerId,
           call,
           ledgerId,
           keys: [],
-          state: '',
+          windows,
+          // Redis was not charged. No state in Redis equals this state, so a refund decrements nothing.
+          state: stateOf(epoch + 1, ''),
           nowMs,
-          grantedAtMs: performance.now(),
+          askedAtMs: performance.now(),
         };
-        return { kind: 'granted', permit };
+        return this.granted(permit);
       });
     } catch (err) {
-      this.logger.warn({ err, vendor: this.policy.vendor }, 'ledger cannot be asked');
+      this.logger.warn({ err, vendor: this.policy.vendor }, 'no permit from the ledger: Postgres failed');
       return { kind: 'unavailable' };
     }
   }
 
-  private refusalByLedger(nowMs: number, counts: Counts): Refused | undefined {
-    const boundary = this.counters.boundaryAt(nowMs);
+  private notNowByLedger(
+    nowMs: number,
+    current: Windows,
+    counts: LedgerCounts,
+    limits: readonly number[],
+  ): NotNow | undefined {
+    const boundary = this.counters.boundaryAt(nowMs, current);
     if (boundary) return boundary;
-    const closure = this.closureByLedger(nowMs, counts);
-    if (closure) return this.counters.refusedBy(closure, nowMs);
-    const limits = this.counters.limitsNow();
+    const closed = this.closedByLedger(nowMs, counts);
+    if (closed) return this.counters.notNowUntil(closed, nowMs);
     for (const [index, counter] of this.policy.counters.entries()) {
       const used = counter.window === 'day' ? counts.day : counts.window;
-      const untilMs = windowAt(nowMs, counter.seconds, this.scale.factor).endsAtMs;
-      if (used >= (limits[index] ?? 0))
-        return this.counters.refusedBy({ window: nameOf(counter), untilMs }, nowMs);
+      const window = current.windows[index];
+      if (window && used >= (limits[index] ?? 0))
+        return this.counters.notNowWhileOpen(nameOf(counter), window, nowMs);
     }
     return undefined;
   }
 
-  /** What is closed, as far as it is known without Redis. */
-  private closureByLedger(nowMs: number, { closure }: Counts): Closure | undefined {
-    return longerOf(this.counters.closedAt(nowMs), closure);
+  /** Stores the limits and updates Redis at once: otherwise a window that is full under a lower limit would stay full until its end. */
+  private async learn(limits: Limits, epoch: number): Promise<void> {
+    await this.ledger.learn(limits, epoch);
+    // Runs its own restore: a shared restore that is under way may have read the old limits.
+    await this.restore();
   }
 
-  /** Where Redis cannot be told, its state is made obsolete: whoever rebuilds it finds the 429 in the ledger. */
-  private async close(closure: Closure): Promise<void> {
-    const isTold = await this.unlessAway(() => this.counters.close(closure));
-    if (!isTold) await this.unlessAway(() => this.ledger.alone((_, sql) => this.ledger.advance(sql)));
+  /** The closed window that this process or the ledger knows of, without Redis. */
+  private closedByLedger(nowMs: number, { closed }: LedgerCounts): ClosedWindow | undefined {
+    return laterClosed(this.counters.closedAt(nowMs), closed);
   }
 
-  /** A vendor's answer is not lost for a server that cannot take note of it: what Redis missed is in the ledger. */
+  /** Closes the window in Redis. If Redis is away, begins a new epoch: Redis is then rebuilt from the ledger. The ledger has the 429. */
+  private async close(closed: ClosedWindow): Promise<void> {
+    const isInRedis = await this.unlessAway(() => this.counters.close(closed));
+    if (!isInRedis) await this.unlessAway(() => this.ledger.alone((_, sql) => this.ledger.advance(sql)));
+  }
+
+  /** Runs `work`. Returns false if Redis or Postgres is away: the vendor's answer must reach the caller nevertheless. */
   private async unlessAway(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
       return true;
     } catch (err) {
       if (!isRedisAway(err) && !(err instanceof DependencyUnavailable)) throw err;
-      this.logger.warn({ err, vendor: this.policy.vendor }, 'budget not settled everywhere');
+      this.logger.warn({ err, vendor: this.policy.vendor }, 'call not settled in Redis or Postgres');
       return false;
     }
   }
 
-  /** The permit, once the ledger has the call; nothing if the budget was rebuilt in between. */
-  private async record(grant: Grant): Promise<Permit | undefined> {
-    const { userId, endpoint, class: callClass } = grant.call;
-    const entry = { userId, endpoint, class: callClass, ...this.windowAndDay(grant.nowMs) };
+  /** Records the charge and returns the permit. If the budget was rebuilt meanwhile, refunds the charge and returns undefined. */
+  private async record(charge: Charge): Promise<Permit | undefined> {
+    const { userId, endpoint, class: callClass } = charge.call;
+    const entry = { userId, endpoint, class: callClass, ...this.windowAndDay(charge.windows) };
     let ledgerId: string | undefined;
     try {
-      ledgerId = await this.ledger.record(entry, epochOf(grant.state));
+      ledgerId = await this.ledger.record(entry, epochOf(charge.state));
     } finally {
-      if (!ledgerId) await this.unlessAway(() => this.counters.refund(grant.id, grant.state, grant.keys));
+      if (!ledgerId) await this.unlessAway(() => this.counters.refund(charge.id, charge.state, charge.keys));
     }
-    return ledgerId ? { ...grant, ledgerId } : undefined;
+    return ledgerId ? { ...charge, ledgerId } : undefined;
   }
 
-  /** The state to build on: Redis' own, if it is of this server and this epoch, else one made from the ledger. */
+  /**
+   * Returns the state to charge under. If server, epoch and limits in Redis are current, that is the state in Redis. Otherwise the
+   * counters are rebuilt from the ledger for a new state. If the server changes meanwhile, the next charge rebuilds them again.
+   */
   private async restore(): Promise<string> {
-    const runId = (this.runId ??= await this.askRunId());
-    const state = await this.ledger.alone(async (epoch, sql) => {
-      const current = `${epoch}:${runId}`;
-      if ((await this.counters.state()) === current) return current;
+    const state = await this.ledger.alone(async ({ epoch, limits }, sql) => {
+      const { replicationId, nowMs } = await this.counters.readServer();
+      const current = stateOf(epoch, replicationId);
+      if (await this.counters.areBuiltFor(current, limits)) return current;
       await this.ledger.advance(sql);
-      const rebuilt = `${epoch + 1}:${runId}`;
-      const nowMs = await this.askTime();
-      const { windowId, dayId } = this.windowAndDay(nowMs);
+      const rebuilt = stateOf(epoch + 1, replicationId);
+      const windows = await this.windowsByLedger(nowMs, sql);
+      const { windowId, dayId } = this.windowAndDay(windows.windows);
       const counts = await this.ledger.counts(windowId, dayId, nowMs, sql);
-      const closure = this.closureByLedger(nowMs, counts);
-      // Before the state is there: from then on others get permits.
-      if (closure) await this.counters.close(closure);
-      await this.counters.rebuild(rebuilt, nowMs, ({ window }) =>
+      const closed = this.closedByLedger(nowMs, counts);
+      // Close before the rebuild: once the state is written, other workers get permits.
+      if (closed) await this.counters.close(closed);
+      await this.counters.rebuild(rebuilt, limits, windows, ({ window }) =>
         window === 'day' ? counts.day : counts.window,
       );
+      const { window, day, closed: closure } = counts;
       this.logger.info(
-        { vendor: this.policy.vendor, epoch: epoch + 1, ...counts },
+        { vendor: this.policy.vendor, epoch: epoch + 1, limits, window, day, closure },
         'budget rebuilt from the ledger',
       );
       return rebuilt;
     });
-    // Gone meanwhile, it may come back with an old snapshot, in which that very state may stand.
-    if (this.runId !== runId) throw new Error('Redis was restarted while its budget was restored');
     this.state = state;
     return state;
   }
 
-  /** Somebody may have restored it since that question was asked. */
+  /** Forgets `state`, but keeps a newer state that a concurrent call has restored. */
   private forgetState(state: string): void {
     if (this.state === state) this.state = undefined;
   }
 
-  private async askRunId(): Promise<string> {
-    const [, runId] = /^run_id:(\w+)/m.exec(await this.redis.info('server')) ?? [];
-    if (!runId) throw new Error('Redis does not say its run_id');
-    return runId;
+  /** The windows by the ledger. Reads the newest windows from it if a request begins them: they do not follow from the clock. */
+  private async windowsByLedger(nowMs: number, sql: Sql): Promise<Windows> {
+    const newest = this.policy.counters.some(beginsWithRequest)
+      ? await this.ledger.newestWindows(sql)
+      : { window: 0, day: 0 };
+    return this.counters.windowsByLedger(nowMs, ({ window }) =>
+      window === 'day' ? newest.day : newest.window,
+    );
   }
 
-  private async askTime(): Promise<number> {
-    const [seconds, micros] = (await this.redis.time()).map(Number);
-    return (seconds ?? 0) * 1_000 + (micros ?? 0) / 1_000;
-  }
-
-  private windowAndDay(nowMs: number): { windowId: number; dayId: number } {
-    const idOf = (isMeant: (window: string) => boolean) => {
-      const seconds = this.policy.counters.find(({ window }) => isMeant(window))?.seconds ?? 1;
-      return windowAt(nowMs, seconds, this.scale.factor).id;
-    };
-    return { windowId: idOf((window) => window !== 'day'), dayId: idOf((window) => window === 'day') };
+  private windowAndDay(windows: readonly Window[]): { windowId: number; dayId: number } {
+    const { counters } = this.policy;
+    const idOf = (isDay: boolean) =>
+      windows[counters.findIndex(({ window }) => (window === 'day') === isDay)]?.id;
+    const windowId = idOf(false) ?? 0;
+    return { windowId, dayId: idOf(true) ?? windowId };
   }
 }
 
+const stateOf = (epoch: number, replicationId: string) => `${epoch}:${replicationId}`;
 const epochOf = (state: string) => Number(state.split(':')[0]);

@@ -1,10 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ceiling, strava } from './policy.js';
-import { guardMs, windowAt } from './windows.js';
+import { VENDORS } from '#vendors';
+import { ceiling } from './ceilings.js';
+import { chargeableFromMs, guardMs, windowAt, windowsAt } from './windows.js';
 
-describe('a window', () => {
-  it('begins at :00, :15, :30 and :45, a day at midnight UTC', () => {
+const strava = VENDORS.strava.limits;
+const polar = VENDORS.polar.limits;
+
+describe('windowAt', () => {
+  it('a 15-minute window begins at :00, :15, :30 or :45, a day at midnight UTC', () => {
     const now = Date.parse('2026-11-18T14:29:59.999Z');
     const quarter = windowAt(now, 900, 1);
     expect(new Date(quarter.startsAtMs).toISOString()).toBe('2026-11-18T14:15:00.000Z');
@@ -12,7 +16,7 @@ describe('a window', () => {
     expect(new Date(windowAt(now, 86_400, 1).endsAtMs).toISOString()).toBe('2026-11-19T00:00:00.000Z');
   });
 
-  it('lasts a second at time scale 900, and the 96th of them ends the day', () => {
+  it('a 15-minute window lasts a second at time scale 900, and a day 96 s', () => {
     const now = Date.parse('2026-11-18T14:29:59.999Z');
     const { startsAtMs, endsAtMs } = windowAt(now, 900, 900);
     expect(endsAtMs - startsAtMs).toBe(1_000);
@@ -21,7 +25,7 @@ describe('a window', () => {
     expect(windowAt(day.startsAtMs, 900, 900).startsAtMs).toBe(day.startsAtMs);
   });
 
-  it('holds every moment in exactly one', () => {
+  it('every moment lies in exactly one window', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1.7e12, max: 2e12 }), fc.constantFrom(1, 90, 900), (now, scale) => {
         const window = windowAt(now, 900, scale);
@@ -32,8 +36,38 @@ describe('a window', () => {
     );
   });
 
-  it('is guarded for two seconds on either side, scaled, but not below 50 ms', () => {
+  it('the guard around a window boundary is two seconds, scaled, and at least 50 ms', () => {
     expect([guardMs(1), guardMs(10), guardMs(900)]).toEqual([2_000, 200, 50]);
+  });
+});
+
+describe('windows that begin with a request', () => {
+  const { counters } = polar;
+  const START = Date.parse('2026-11-18T14:07:13.500Z');
+  const begun = windowsAt(counters, START, 1).windows;
+
+  it('without an open window both begin now, and end 15 minutes and 24 hours later', () => {
+    const { windows, areNew } = windowsAt(counters, START, 1);
+    expect(areNew).toEqual([true, true]);
+    expect(windows.map(({ endsAtMs }) => endsAtMs - START)).toEqual([900_000, 86_400_000]);
+  });
+
+  it.each([
+    ['open, 15 minutes less two guards after the first call', 896_000 - 1, 0],
+    ['guarded from two guards before the end', 896_000, 10_000],
+    ['guarded until three guards after the end', 906_000 - 1, 1],
+    ['over, and the next one may begin, three guards after the end', 906_000, 0],
+  ])('a window is %s', (_, afterMs, delayMs) => {
+    const nowMs = START + afterMs;
+    const current = windowsAt(counters, nowMs, 1, begun);
+    expect(chargeableFromMs(nowMs, current, guardMs(1, counters)) - nowMs).toBe(delayMs);
+    expect(current.areNew).toEqual([afterMs >= 906_000, false]);
+  });
+
+  it('a new window never has the id of the one before, also if the clock goes back', () => {
+    const [first] = begun;
+    const ended = { ...first!, endsAtMs: START - 20_000 };
+    expect(windowsAt(counters, START - 1, 1, [ended]).windows[0]!.id).toBe(first!.id + 1);
   });
 });
 
@@ -46,7 +80,7 @@ describe('the ceilings at Strava', () => {
     ['backfill', 200, 181, 2_000, 1_900],
     ['backfill', 50, 41, 500, 475],
   ] as const)(
-    'for %s of a limit of %i leave %i, of a day of %i leave %i',
+    'Strava’s ceiling for %s calls: with a window limit of %i it is %i, with a day limit of %i it is %i',
     (name, limit, window, dayLimit, inDay) => {
       expect(ceiling(limit, quarter![name])).toBe(window);
       expect(ceiling(dayLimit, day![name])).toBe(inDay);

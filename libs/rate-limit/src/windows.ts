@@ -1,19 +1,29 @@
-import { type CounterPolicy } from './policy.js';
+import { beginsWithRequest, type CounterPolicy } from './policy.js';
 
-/** A vendor's window: aligned to the epoch, as every vendor with windows does it. */
+/** One window of a vendor. */
 export interface Window {
+  /** The number of a window since 1970, if it is aligned to the epoch. Otherwise a number that grows: about the ms at which it began. */
   readonly id: number;
   readonly startsAtMs: number;
   readonly endsAtMs: number;
+  /** The vendor received the request that began this window later: its window ends at most this much later. Absent if aligned to the epoch. */
+  readonly lateMs?: number;
+  /** An answer has shown `lateMs`. Until then it is an estimate. Absent if aligned to the epoch. */
+  readonly isAnswered?: boolean;
 }
 
-/** The windows around one moment, one per counter of the policy. */
+/** The windows that contain one moment, one per counter of the policy. */
 export interface Windows {
   readonly windows: readonly Window[];
-  /** When they may be charged: not near a boundary, where the vendor's clock may have it otherwise. */
+  /** For each counter: true if a charge would begin the window. */
+  readonly areNew: readonly boolean[];
+  /** Calls are charged to these windows only from `fromMs` to `untilMs`: near a boundary the vendor may already be in another window. */
   readonly fromMs: number;
   readonly untilMs: number;
 }
+
+/** The windows that began with a request, by the position of their counters. Those that have ended may be among them. */
+export type OpenWindows = ReadonlyArray<Window | undefined>;
 
 export function windowAt(nowMs: number, seconds: number, scale: number): Window {
   const id = Math.floor((nowMs * scale) / (seconds * 1_000));
@@ -22,28 +32,81 @@ export function windowAt(nowMs: number, seconds: number, scale: number): Window 
 
 const GUARD_MS = 2_000;
 const SHORTEST_GUARD_MS = 50;
+// Until an answer shows when the vendor's window began: the permit of the first request stays fresh for 2 s, the request takes up to 2 s, and
+// if it is given back, the next one begins the vendor's window up to 2 s later. A network takes as long at any TIME_SCALE.
+const UNANSWERED_LATE_MS = 6_000;
 
-/** How far our clock and the vendor's may be apart: that near to a boundary nothing is spent. */
+/** The tolerated difference between our clock and the vendor's clock. No call is charged that near to a window boundary. */
 export function guardMs(scale: number, counters: readonly CounterPolicy[] = []): number {
-  const shortestMs = Math.min(...counters.map(({ seconds }) => (seconds * 1_000) / scale));
-  // Where a scaled window is hardly longer than that, most of it has to stay chargeable.
-  return Math.min(Math.max(SHORTEST_GUARD_MS, GUARD_MS / scale), shortestMs / 8);
+  // A scaled window may be hardly longer than the guard, but calls must be possible in most of the window.
+  return Math.min(Math.max(SHORTEST_GUARD_MS, GUARD_MS / scale), shortestMs(counters, scale) / 8);
 }
 
-export function windowsAt(counters: readonly CounterPolicy[], nowMs: number, scale: number): Windows {
-  const windows = counters.map(({ seconds }) => windowAt(nowMs, seconds, scale));
-  const guard = guardMs(scale, counters);
+function shortestMs(counters: readonly CounterPolicy[], scale: number): number {
+  return Math.min(...counters.map(({ seconds }) => (seconds * 1_000) / scale));
+}
+
+/** The window that a request at `startsAtMs` begins. */
+export function windowFrom(
+  startsAtMs: number,
+  counter: CounterPolicy,
+  counters: readonly CounterPolicy[],
+  scale: number,
+): Window {
+  // A window of a high TIME_SCALE is shorter than that estimate, and calls must be possible at least half of the time.
+  const lateMs = Math.ceil(Math.min(UNANSWERED_LATE_MS, shortestMs(counters, scale)));
+  const id = Math.floor(startsAtMs);
   return {
-    windows,
-    fromMs: Math.max(...windows.map(({ startsAtMs }) => startsAtMs)) + guard,
-    // Granted before this, a permit is used within one guard more, and even then a guard away from the boundary.
-    untilMs: Math.min(...windows.map(({ endsAtMs }) => endsAtMs)) - 2 * guard,
+    id,
+    startsAtMs,
+    endsAtMs: startsAtMs + (counter.seconds * 1_000) / scale,
+    lateMs,
+    isAnswered: false,
   };
 }
 
-/** That moment, or the end of the guard it falls into. */
-export function chargeableFromMs(counters: readonly CounterPolicy[], nowMs: number, scale: number): number {
-  const { fromMs, untilMs } = windowsAt(counters, nowMs, scale);
+export function windowsAt(
+  counters: readonly CounterPolicy[],
+  nowMs: number,
+  scale: number,
+  open: OpenWindows = [],
+): Windows {
+  const guard = guardMs(scale, counters);
+  const spans = counters.map((counter, index) => {
+    if (!beginsWithRequest(counter)) {
+      const window = windowAt(nowMs, counter.seconds, scale);
+      return { window, isNew: false, fromMs: window.startsAtMs + guard };
+    }
+    const last = open[index];
+    if (last && nowMs < reopensAtMs(last, guard))
+      return { window: last, isNew: false, fromMs: last.startsAtMs };
+    const begun = windowFrom(nowMs, counter, counters, scale);
+    // Two windows of one counter never have the same id.
+    const window = { ...begun, id: Math.max(begun.id, (last?.id ?? 0) + 1) };
+    return { window, isNew: true, fromMs: last ? reopensAtMs(last, guard) : 0 };
+  });
+  return {
+    windows: spans.map(({ window }) => window),
+    areNew: spans.map(({ isNew }) => isNew),
+    fromMs: Math.max(...spans.map(({ fromMs }) => fromMs)),
+    // A permit stays fresh for one guard. A request sent at the end of that time is still one guard before the boundary.
+    untilMs: Math.min(...spans.map(({ window }) => window.endsAtMs)) - 2 * guard,
+  };
+}
+
+/** When calls may be charged to the window that follows. */
+export function reopensAtMs({ endsAtMs, lateMs }: Window, guard: number): number {
+  return endsAtMs + (lateMs ?? guard);
+}
+
+/** The next time at which a call may be charged: `nowMs`, or the end of the guarded span if `nowMs` is near a boundary. */
+export function chargeableFromMs(
+  nowMs: number,
+  { windows, fromMs, untilMs }: Windows,
+  guard: number,
+): number {
   if (nowMs < fromMs) return fromMs;
-  return nowMs < untilMs ? nowMs : untilMs + 3 * guardMs(scale, counters);
+  if (nowMs < untilMs) return nowMs;
+  const ending = windows.filter(({ endsAtMs }) => nowMs >= endsAtMs - 2 * guard);
+  return Math.max(...ending.map((window) => reopensAtMs(window, guard)));
 }

@@ -1,8 +1,8 @@
 import { AppError, DependencyUnavailable, Forbidden, isRedisAway, NotFound } from '#platform';
-import { DeadlineExceeded, Superseded } from './coalesce/coalesce.errors.js';
+import { DeadlineExceeded, Superseded } from './coalesce/flight.js';
 import { CallTimedOut } from './outbound.errors.js';
 
-/** Why somebody does not get what they asked for, in the words of the contract. */
+/** The contract's list of causes for which a request fails. */
 export const CAUSES = [
   'capacity_busy',
   'policy_blocked',
@@ -14,16 +14,16 @@ export const CAUSES = [
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
-export interface CauseAnswer {
-  /** Nothing to play, with the reason; or a clip that says what to do, where something should have been there. */
+interface CauseAnswer {
+  /** `empty`: nothing to play, with the reason. `clip`: a clip that says what to do, in place of the workout. */
   readonly kind: 'empty' | 'clip';
-  /** For a person, who can do something about it. */
+  /** Text for the athlete: the reason and what to do. */
   readonly message: string;
-  /** Null: asking again changes nothing. */
+  /** Null: another request would get the same answer. */
   readonly retryAfterSeconds: number | null;
 }
 
-/** The same cause always gets the same answer: nothing here depends on the moment or on who asks. */
+/** The answer to each cause. An answer depends on neither the time nor the client. */
 export const CAUSE_ANSWERS: Readonly<Record<Cause, CauseAnswer>> = frozen({
   capacity_busy: {
     kind: 'empty',
@@ -62,9 +62,9 @@ export const CAUSE_ANSWERS: Readonly<Record<Cause, CauseAnswer>> = frozen({
   },
 });
 
-/** A cause where nothing else is known of the error: it was told by another process, or is decided by whoever throws it. */
+/** An error that carries only a cause: another process sent the cause, or the throwing code chose it. */
 export class CauseError extends AppError {
-  override readonly code = 'RELIABILITY.CAUSE';
+  override readonly code = 'RELIABILITY_CAUSE';
   override readonly kind = 'unavailable';
   constructor(
     readonly why: Cause,
@@ -74,16 +74,16 @@ export class CauseError extends AppError {
   }
 }
 
-// Errors are wrapped a few times at most; a cause that leads back to itself must not be followed for ever.
-const DEEPEST = 10;
+// Errors are wrapped a few times at most; the bound ends a chain of causes that leads back to itself.
+const MAX_DEPTH = 10;
 
 /**
- * The one place where an error becomes a cause. What nobody has foreseen is answered like a broken broker, since to a person
- * both are the same; whoever catches it has to log it.
+ * Maps an error, or an error wrapped in it, to a cause. An unknown error becomes `broker_error`, since the athlete gets the
+ * same advice. The caller logs the error.
  */
 export function causeOf(error: unknown): Cause {
   let current = error;
-  for (let depth = 0; depth < DEEPEST && typeof current === 'object' && current !== null; depth += 1) {
+  for (let depth = 0; depth < MAX_DEPTH && typeof current === 'object' && current !== null; depth += 1) {
     const known = knownCause(current);
     if (known) return known;
     current = (current as Error).cause;
@@ -97,7 +97,7 @@ function knownCause(error: object): Cause | undefined {
   if (error instanceof NotFound) return 'not_found';
   if (error instanceof Forbidden) return 'policy_blocked';
   if (error instanceof CallTimedOut || error instanceof DeadlineExceeded) return 'dependency_timeout';
-  // Of `AbortSignal.timeout`, whose error is a DOMException.
+  // The error of `AbortSignal.timeout`, a DOMException.
   if ((error as Error).name === 'TimeoutError') return 'dependency_timeout';
   if (error instanceof DependencyUnavailable)
     return error.dependency === 'redis' ? 'redis_unavailable' : undefined;

@@ -3,12 +3,12 @@ import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 
 export const ACCEPTED_ENCODINGS = 'gzip, br, deflate';
 
-/** The body is not what its content-encoding says. */
-export class Undecodable extends Error {
+/** The body does not match its content-encoding. */
+class Undecodable extends Error {
   override readonly name = 'Undecodable';
 }
 
-/** Decoded, it is larger than asked for; no more than that has been decoded. */
+/** The decoded body exceeds the limit. Decoding stops at the limit, so a small compressed body cannot fill the memory. */
 export class DecodedTooLarge extends Error {
   override readonly name = 'DecodedTooLarge';
 }
@@ -26,7 +26,7 @@ export async function decodeBody(body: Buffer, encoding: string, maxBytes: numbe
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity' || body.length === 0) return body;
   const decode = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
-  if (!decode) throw new Undecodable('an encoding that was not asked for');
+  if (!decode) throw new Undecodable('an encoding that the request does not accept');
   try {
     return await decode(body, { maxOutputLength: maxBytes });
   } catch (cause) {
@@ -36,7 +36,7 @@ export async function decodeBody(body: Buffer, encoding: string, maxBytes: numbe
   }
 }
 
-/** Some servers send `deflate` without the zlib header that its name stands for. */
+/** True if the body begins with a zlib header. Some servers send `deflate` without that header. */
 function isZlib(body: Buffer): boolean {
   return ((body[0] ?? 0) & 0x0f) === 8 && body.length > 1 && body.readUInt16BE(0) % 31 === 0;
 }

@@ -1,56 +1,61 @@
 import { type IncomingHttpHeaders } from 'node:http';
 import { Agent, type Dispatcher } from 'undici';
-import { type AppError } from '#platform';
+import { AddressNotPublic, type AppError, isPrivateLiteral, type Lookup, publicLookup } from '#platform';
 import { ACCEPTED_ENCODINGS, decodeBody, DecodedTooLarge } from './decode-body.js';
-import { type Exchanged, type Head, type OutboundRequest, type Sending } from './exchange.js';
+import { type ExchangeOutcome, type AnswerHead, type OutboundRequest, type SendContext } from './exchange.js';
 import { AnswerTooLarge, ConnectionFailed } from './outbound.errors.js';
-import { publicLookup } from './public-addresses.js';
-import { abortion } from './within.js';
+import { abortErrorOf } from './abort.js';
 
-export interface ConnectionLimits {
-  /** To each origin. */
+interface ConnectionLimits {
+  /** Most connections to each origin. */
   readonly connections: number;
   readonly connectMs: number;
-  /** Names are followed to public addresses only. */
+  /** True: connects only to public addresses, whether the URL has an IP address or a host name. */
   readonly publicOnly: boolean;
+  /** Finds the addresses of host names, with `publicOnly`. By default the lookup of the system. */
+  readonly lookup?: Lookup;
 }
 
 const DEFAULT_MAX_BYTES = 8 * 1024 * 1024;
 const MAX_HEADER_BYTES = 32 * 1024;
-// Shorter than what servers grant: a request written on a connection that the other side is closing is lost.
-const KEPT_ALIVE_MS = 4_000;
+const BEGINNING_BYTES = 1024;
+// Shorter than servers' keep-alive: a request written to a connection that the server is closing is lost.
+const KEEP_ALIVE_MS = 4_000;
 
-/** HTTP over a bounded pool of kept connections. Redirects are answers like others. */
+/** Sends HTTP requests over a bounded pool of keep-alive connections. It neither retries nor follows redirects. */
 export class HttpExchange {
   private readonly agent: Agent;
 
-  constructor({ connections, connectMs, publicOnly }: ConnectionLimits) {
+  private readonly publicOnly: boolean;
+
+  constructor({ connections, connectMs, publicOnly, lookup }: ConnectionLimits) {
+    this.publicOnly = publicOnly;
     this.agent = new Agent({
       connections,
-      // A second request on a busy connection would be sent again by itself when the first one fails.
+      // No pipelining: when a request fails, undici would by itself resend the requests behind it on the same connection.
       pipelining: 1,
       allowH2: false,
-      keepAliveTimeout: KEPT_ALIVE_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // The deadline of the attempt covers both.
+      // 0 disables both timeouts: the deadline of the attempt covers them.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { timeout: connectMs, ...(publicOnly && { lookup: publicLookup() }) },
+      connect: { timeout: connectMs, ...(publicOnly && { lookup: publicLookup(lookup) }) },
     });
   }
 
-  async send(request: OutboundRequest, sending: Sending): Promise<Exchanged> {
+  async send(request: OutboundRequest, context: SendContext): Promise<ExchangeOutcome> {
     const maxBytes = request.maxBytes ?? DEFAULT_MAX_BYTES;
-    const received = await this.receive(request, sending, maxBytes);
+    const received = await this.receive(request, context, maxBytes);
     if (received.kind !== 'received') return received;
     const { head, bytes } = received;
-    const failed = (error: AppError): Exchanged => ({ kind: 'failed', error, written: true, head });
+    const failed = (error: AppError): ExchangeOutcome => ({ kind: 'failed', error, written: true, head });
     try {
       const body = await decodeBody(bytes, head.headers['content-encoding'] ?? '', maxBytes);
       return { kind: 'answered', answer: { ...head, body } };
     } catch (cause) {
-      if (cause instanceof DecodedTooLarge) return failed(new AnswerTooLarge(sending.host, maxBytes));
-      return failed(new ConnectionFailed(sending.host, { cause }));
+      if (cause instanceof DecodedTooLarge) return failed(new AnswerTooLarge(context.host, maxBytes));
+      return failed(new ConnectionFailed(context.host, { cause }));
     }
   }
 
@@ -58,12 +63,14 @@ export class HttpExchange {
     return this.agent.close();
   }
 
-  private receive(request: OutboundRequest, sending: Sending, maxBytes: number): Promise<Received> {
-    const { origin, pathname, search } = new URL(request.url);
+  private receive(request: OutboundRequest, context: SendContext, maxBytes: number): Promise<Received> {
+    const { origin, hostname, pathname, search } = new URL(request.url);
     return new Promise((resolve) => {
-      const reception = new Reception(sending, maxBytes, resolve);
-      if (sending.signal.aborted) return;
+      const reader = new ResponseReader(context, maxBytes, resolve);
+      if (context.signal.aborted) return;
       try {
+        // The lookup that refuses private addresses is not called for an IP address in the URL.
+        if (this.publicOnly && isPrivateLiteral(hostname)) throw new AddressNotPublic(hostname);
         this.agent.dispatch(
           {
             origin,
@@ -76,88 +83,94 @@ export class HttpExchange {
             },
             body: request.body,
           },
-          reception,
+          reader,
         );
       } catch (error) {
-        // Headers that are none.
-        reception.onResponseError(undefined, error as Error);
+        // Thrown for a private address or malformed headers.
+        reader.onResponseError(undefined, error as Error);
       }
     });
   }
 }
 
 type Received =
-  | { readonly kind: 'received'; readonly head: Head; readonly bytes: Buffer }
-  | Exclude<Exchanged, { kind: 'answered' }>;
+  | { readonly kind: 'received'; readonly head: AnswerHead; readonly bytes: Buffer }
+  | Exclude<ExchangeOutcome, { kind: 'answered' }>;
 
-/** Gathers one answer. It ends once, and whatever is under way is then ended with it. */
-class Reception implements Dispatcher.DispatchHandler {
+/** Reads one answer and resolves exactly once. On a failure, destroys the connection. */
+class ResponseReader implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined;
-  private head: Head | undefined;
+  private head: AnswerHead | undefined;
   private readonly chunks: Buffer[] = [];
   private size = 0;
-  private isOver = false;
-  private readonly onAbort = () => this.giveUp(abortion(this.sending.signal, this.sending.host));
+  private hasEnded = false;
+  private readonly onAbort = () => this.fail(abortErrorOf(this.context.signal, this.context.host));
 
   constructor(
-    private readonly sending: Sending,
+    private readonly context: SendContext,
     private readonly maxBytes: number,
-    private readonly done: (received: Received) => void,
+    private readonly resolve: (received: Received) => void,
   ) {
-    sending.signal.addEventListener('abort', this.onAbort, { once: true });
-    if (sending.signal.aborted) this.onAbort();
+    context.signal.addEventListener('abort', this.onAbort, { once: true });
+    if (context.signal.aborted) this.onAbort();
   }
 
-  /** The connection stands and the request is about to be written; what is thrown here takes it back and keeps the connection. */
+  /** Called just before the request is written. An error thrown here prevents the write, and the connection stays usable. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.isOver) throw new Error('nobody waits for it any more');
-    // The pool may send again what it believes unsent; here every request is counted.
-    if (this.controller) throw new Error('it was written before');
-    if (!this.sending.mayWrite()) {
+    if (this.hasEnded) throw new Error('The request was aborted before it was written');
+    // undici may resend a request that it considers unsent, but each request needs a permit of its own.
+    if (this.controller) throw new Error('The request was already written once');
+    if (!this.context.mayWrite()) {
       this.end({ kind: 'stale' });
-      throw new Error('it may not be written any more');
+      throw new Error('The permit of the request is stale');
     }
     this.controller = controller;
   }
 
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
-    // 103 and the like come before the answer.
+    // Informational responses such as 103 precede the answer.
     if (status < 200) return;
     this.head = { status, headers: plain(headers) };
-    if (Number(this.head.headers['content-length']) > this.maxBytes) this.refuseSize();
+    if (Number(this.head.headers['content-length']) > this.maxBytes) this.rejectSize();
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
     this.size += chunk.length;
-    if (this.size > this.maxBytes) return this.refuseSize();
     this.chunks.push(chunk);
+    if (this.size > this.maxBytes) this.rejectSize();
   }
 
   onResponseEnd(): void {
-    if (!this.head) return this.giveUp(new ConnectionFailed(this.sending.host));
+    if (!this.head) return this.fail(new ConnectionFailed(this.context.host));
     this.end({ kind: 'received', head: this.head, bytes: Buffer.concat(this.chunks) });
   }
 
   onResponseError(_controller: unknown, cause: Error): void {
-    this.giveUp(new ConnectionFailed(this.sending.host, { cause }));
+    this.fail(new ConnectionFailed(this.context.host, { cause }));
   }
 
-  private refuseSize(): void {
-    this.giveUp(new AnswerTooLarge(this.sending.host, this.maxBytes));
+  private rejectSize(): void {
+    this.fail(new AnswerTooLarge(this.context.host, this.maxBytes));
   }
 
-  /** Destroys the connection, if the request has one: what is left of its answer must not be taken for the next one's. */
-  private giveUp(error: AppError): void {
-    if (this.isOver) return;
-    this.end({ kind: 'failed', error, written: this.controller !== undefined, head: this.head });
+  /** Destroys the connection: the rest of this answer must not be read as the next request's answer. */
+  private fail(error: AppError): void {
+    if (this.hasEnded) return;
+    const { head, beginning } = this;
+    this.end({ kind: 'failed', error, written: this.controller !== undefined, head, beginning });
     this.controller?.abort(error);
   }
 
+  private get beginning(): Buffer | undefined {
+    if (this.size === 0 || this.head?.headers['content-encoding']) return undefined;
+    return Buffer.concat(this.chunks).subarray(0, BEGINNING_BYTES);
+  }
+
   private end(received: Received): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.sending.signal.removeEventListener('abort', this.onAbort);
-    this.done(received);
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.context.signal.removeEventListener('abort', this.onAbort);
+    this.resolve(received);
   }
 }
 

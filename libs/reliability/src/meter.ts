@@ -1,22 +1,22 @@
-import { type Head } from './exchange.js';
+import { type AnswerHead } from './exchange.js';
 
-/** What governs the calls to a vendor. Each HTTP request, the second try included, is one admission. */
-export interface Meter<No extends Refusal> {
-  admit(signal?: AbortSignal): Promise<Leave | No>;
+/** Gives permits for the requests of one call to a vendor. Each HTTP request, the second try included, takes one permit. */
+export interface Meter<No extends NoPermit> {
+  permit(signal?: AbortSignal): Promise<CallPermit | No>;
 }
 
-/** A meter's own way to say no; the caller gets it as it is. */
-export interface Refusal {
-  readonly kind: 'refused' | 'unavailable' | 'unwanted';
+/** A meter's outcome without a permit. `OutboundCaller.call` returns this outcome unchanged. */
+export interface NoPermit {
+  readonly kind: 'notNow' | 'unavailable' | 'unclaimed';
 }
 
-/** Leave to make one request. It is settled or given back, one of them and once. */
-export interface Leave {
+/** The right to make one request. It ends by exactly one call of `settle` or `giveBack`. */
+export interface CallPermit {
   readonly kind: 'granted';
-  /** Asked just before the request is written; one that has grown stale is given back and taken anew. */
+  /** Checked just before the request is written. If false, the caller gives this permit back and requests another. */
   isFresh(): boolean;
-  /** The request was answered so, or (undefined) may have arrived without an answer. */
-  settle(answer: Head | undefined): Promise<void>;
-  /** The request was not written. */
+  /** Ends the permit of a request that was written. `answer` is undefined if no answer came; the request may have arrived. */
+  settle(answer: AnswerHead | undefined): Promise<void>;
+  /** Ends the permit of a request that was not written. */
   giveBack(): Promise<void>;
 }

@@ -5,46 +5,46 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createLogger } from '#platform';
 import { eventually } from '../../../test/harness/eventually.js';
-import { type Exchange, type Exchanged, type Head, type OutboundRequest } from './exchange.js';
-import { type Leave, type Meter, type Refusal } from './meter.js';
+import { type Exchange, type ExchangeOutcome, type AnswerHead, type OutboundRequest } from './exchange.js';
+import { type CallPermit, type Meter, type NoPermit } from './meter.js';
 import { type Bounds, OutboundCaller } from './outbound-caller.js';
 import { AnswerTooLarge, CallAborted, CallTimedOut, ConnectionFailed } from './outbound.errors.js';
 
 const logger = createLogger({ level: 'silent', process: 'test' });
-// Where time is not what is tested, a busy machine must not decide.
-const PATIENT: Bounds = { attemptMs: 10_000, totalMs: 20_000 };
+// Long bounds for tests that are not about time, so that a busy machine does not fail these tests.
+const GENEROUS: Bounds = { attemptMs: 10_000, totalMs: 20_000 };
 const ALMOST_NO_PAUSE = () => -0.33;
-const HASTY: Bounds = { attemptMs: 500, totalMs: 5_000 };
-const REFUSED = { kind: 'refused' as const, window: 'read 15min' };
+const TIGHT: Bounds = { attemptMs: 500, totalMs: 5_000 };
+const NOT_NOW = { kind: 'notNow' as const, window: 'read 15min' };
 const BOMB = brotliCompressSync(Buffer.alloc(16_000_000));
 const SECRET = 'hunter2-hunter2';
 
-/** Counts what becomes of each admission. `verdicts` are used up one by one, then everything is granted. */
-class Books implements Meter<Refusal> {
-  readonly ends: Array<string | undefined> = [];
-  asked = 0;
+/** Records how each permit ends. Uses up `verdicts` one by one, then grants every request. */
+class RecordingMeter implements Meter<NoPermit> {
+  readonly outcomes: Array<string | undefined> = [];
+  requests = 0;
   constructor(
-    private readonly verdicts: Array<'granted' | 'refused' | 'stale'> = [],
-    private readonly closing: (entry: string) => void = () => undefined,
+    private readonly verdicts: Array<'granted' | 'notNow' | 'stale'> = [],
+    private readonly onEnd: (outcome: string) => void = () => undefined,
   ) {}
 
-  async admit(signal?: AbortSignal): Promise<Leave | Refusal> {
-    this.asked += 1;
+  async permit(signal?: AbortSignal): Promise<CallPermit | NoPermit> {
+    this.requests += 1;
     await Promise.resolve();
     signal?.throwIfAborted();
     const verdict = this.verdicts.shift() ?? 'granted';
-    if (verdict === 'refused') return REFUSED;
-    const index = this.ends.push(undefined) - 1;
-    const end = (how: string) => {
-      expect(this.ends[index]).toBeUndefined();
-      this.ends[index] = how;
-      this.closing(how);
+    if (verdict === 'notNow') return NOT_NOW;
+    const index = this.outcomes.push(undefined) - 1;
+    const end = (outcome: string) => {
+      expect(this.outcomes[index]).toBeUndefined();
+      this.outcomes[index] = outcome;
+      this.onEnd(outcome);
       return Promise.resolve();
     };
     return {
       kind: 'granted',
       isFresh: () => verdict !== 'stale',
-      settle: (answer: Head | undefined) => end(answer ? `settled ${answer.status}` : 'settled'),
+      settle: (answer: AnswerHead | undefined) => end(answer ? `settled ${answer.status}` : 'settled'),
       giveBack: () => end('given back'),
     };
   }
@@ -52,7 +52,7 @@ class Books implements Meter<Refusal> {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-describe('a call to a real server', () => {
+describe('OutboundCaller with a real server', () => {
   let server: Server;
   let caller: OutboundCaller;
   let url: string;
@@ -78,7 +78,7 @@ describe('a call to a real server', () => {
   });
 
   function newCaller(options: { connections?: number; bounds?: Bounds; random?: () => number } = {}) {
-    return new OutboundCaller(options.bounds ?? PATIENT, {
+    return new OutboundCaller(options.bounds ?? GENEROUS, {
       name: 'test',
       hosts: [url],
       logger,
@@ -110,16 +110,16 @@ describe('a call to a real server', () => {
     throw new Error('it did not fail');
   }
 
-  it('brings the whole answer and settles its admission with it', async () => {
+  it('a call returns the whole answer and settles its permit with that answer', async () => {
     handlers = [(_, response) => response.writeHead(201, { 'X-Limit': ['1', '2'] }).end('body')];
-    const books = new Books();
-    const { answer } = (await caller.call(get(), books)) as { answer: Head & { body: Buffer } };
+    const meter = new RecordingMeter();
+    const { answer } = (await caller.call(get(), meter)) as { answer: AnswerHead & { body: Buffer } };
     expect(answer).toMatchObject({ status: 201, headers: { 'x-limit': '1, 2' } });
     expect(answer.body.toString()).toBe('body');
-    expect(books.ends).toEqual(['settled 201']);
+    expect(meter.outcomes).toEqual(['settled 201']);
   });
 
-  it('sends method, headers and body', async () => {
+  it('a call sends method, headers and body', async () => {
     let got = '';
     handlers = [
       (request, response) => {
@@ -138,44 +138,47 @@ describe('a call to a real server', () => {
     ['deflate', deflateSync],
     ['deflate', deflateRawSync],
     ['identity', (text: string) => Buffer.from(text)],
-  ])('understands %s', async (encoding, encode) => {
+  ])('a call decodes a body with content-encoding %s', async (encoding, encode) => {
     handlers = [
       (_, response) => response.writeHead(200, { 'content-encoding': encoding }).end(encode('hello')),
     ];
     expect(await caller.call(get())).toMatchObject({ answer: { body: Buffer.from('hello') } });
   });
 
-  it('does not follow a redirect', async () => {
+  it('a call does not follow a redirect', async () => {
     handlers = [(_, response) => response.writeHead(302, { location: `${url}/elsewhere` }).end()];
     expect(await caller.call(get())).toMatchObject({ answer: { status: 302 } });
     expect(seen).toHaveLength(1);
   });
 
   it.each(['http://127.0.0.1:1/x', 'https://www.strava.com/x', 'http://user@evil.example/x'])(
-    'speaks to nobody but its hosts: %s',
+    'a call to a host that is not configured is rejected without a permit: %s',
     async (elsewhere) => {
-      const books = new Books();
-      await expect(caller.call(get({ url: elsewhere }), books)).rejects.toThrow('is not a host of test');
-      expect(books.asked).toBe(0);
+      const meter = new RecordingMeter();
+      await expect(caller.call(get({ url: elsewhere }), meter)).rejects.toThrow('is not a host of test');
+      expect(meter.requests).toBe(0);
     },
   );
 
-  it.each([408, 500, 502, 503, 597])('tries once more after %i, as a new admission', async (status) => {
-    handlers = [(_, response) => response.writeHead(status).end(), (_, response) => response.end('ok')];
-    const books = new Books();
-    expect(await caller.call(get(), books)).toMatchObject({ answer: { status: 200 } });
-    expect(books.ends).toEqual([`settled ${status}`, 'settled 200']);
-  });
+  it.each([408, 500, 502, 503, 597])(
+    'a call is sent a second time after %i, with a second permit',
+    async (status) => {
+      handlers = [(_, response) => response.writeHead(status).end(), (_, response) => response.end('ok')];
+      const meter = new RecordingMeter();
+      expect(await caller.call(get(), meter)).toMatchObject({ answer: { status: 200 } });
+      expect(meter.outcomes).toEqual([`settled ${status}`, 'settled 200']);
+    },
+  );
 
-  it('tries once more and not twice', async () => {
+  it('a call is sent twice at most', async () => {
     handlers = [(_, response) => response.writeHead(503).end()];
-    const books = new Books();
-    expect(await caller.call(get(), books)).toMatchObject({ answer: { status: 503 } });
-    expect([seen.length, books.ends]).toEqual([2, ['settled 503', 'settled 503']]);
+    const meter = new RecordingMeter();
+    expect(await caller.call(get(), meter)).toMatchObject({ answer: { status: 503 } });
+    expect([seen.length, meter.outcomes]).toEqual([2, ['settled 503', 'settled 503']]);
   });
 
   it.each([200, 204, 304, 400, 401, 403, 404, 422])(
-    'does not repeat what was answered %i',
+    'a call answered %i is not sent again',
     async (status) => {
       handlers = [(_, response) => response.writeHead(status).end()];
       await caller.call(get());
@@ -183,83 +186,83 @@ describe('a call to a real server', () => {
     },
   );
 
-  it('does not repeat what must not be', async () => {
+  it('a call that is not repeatable is not sent again after a 503', async () => {
     handlers = [(_, response) => response.writeHead(503).end()];
     await caller.call(get({ method: 'POST', repeatable: false }));
     expect(seen).toHaveLength(1);
   });
 
-  it('repeats a 429 only where nobody counts', async () => {
+  it('a call answered 429 is sent again only without a meter', async () => {
     handlers = [(_, response) => response.writeHead(429).end()];
-    await caller.call(get(), new Books());
+    await caller.call(get(), new RecordingMeter());
     expect(seen).toHaveLength(1);
     await caller.call(get());
     expect(seen).toHaveLength(3);
   });
 
-  it('leaves it at the first answer when it should come back later than it can', async () => {
+  it('a call returns the first answer if the Retry-After of that answer exceeds the total deadline', async () => {
     handlers = [(_, response) => response.writeHead(503, { 'retry-after': '3600' }).end()];
     const startedAt = performance.now();
     expect(await caller.call(get())).toMatchObject({ answer: { status: 503 } });
-    expect([seen.length, performance.now() - startedAt < PATIENT.attemptMs]).toEqual([1, true]);
+    expect([seen.length, performance.now() - startedAt < GENEROUS.attemptMs]).toEqual([1, true]);
   });
 
-  it('lets the first outcome stand when a second admission is refused', async () => {
+  it('a call ends with its first outcome if the meter gives no second permit', async () => {
     handlers = [(_, response) => response.writeHead(503).end('busy')];
-    const books = new Books(['granted', 'refused']);
-    expect(await caller.call(get(), books)).toMatchObject({ answer: { status: 503 } });
+    const meter = new RecordingMeter(['granted', 'notNow']);
+    expect(await caller.call(get(), meter)).toMatchObject({ answer: { status: 503 } });
     handlers = [(_, response) => response.destroy()];
-    const again = new Books(['granted', 'refused']);
+    const again = new RecordingMeter(['granted', 'notNow']);
     expect(await failure(caller.call(get(), again))).toBeInstanceOf(ConnectionFailed);
-    expect([books.ends, again.ends]).toEqual([['settled 503'], ['settled']]);
+    expect([meter.outcomes, again.outcomes]).toEqual([['settled 503'], ['settled']]);
   });
 
-  it('hands a refusal on and calls nobody', async () => {
-    expect(await caller.call(get(), new Books(['refused']))).toBe(REFUSED);
+  it('a call returns the meter’s notNow and sends nothing', async () => {
+    expect(await caller.call(get(), new RecordingMeter(['notNow']))).toBe(NOT_NOW);
     expect(seen).toEqual([]);
   });
 
-  it('gives a stale admission back before anything is written, and takes another', async () => {
-    const books = new Books(['stale', 'stale', 'granted']);
-    expect(await caller.call(get(), books)).toMatchObject({ answer: { status: 200 } });
-    expect([seen.length, books.ends]).toEqual([1, ['given back', 'given back', 'settled 200']]);
+  it('a call gives a stale permit back before anything is written, and requests another', async () => {
+    const meter = new RecordingMeter(['stale', 'stale', 'granted']);
+    expect(await caller.call(get(), meter)).toMatchObject({ answer: { status: 200 } });
+    expect([seen.length, meter.outcomes]).toEqual([1, ['given back', 'given back', 'settled 200']]);
     expect(await connections()).toBe(1);
   });
 
-  it('ends in the refusal when a stale admission cannot be had anew', async () => {
-    const books = new Books(['stale', 'refused']);
-    expect(await caller.call(get(), books)).toBe(REFUSED);
-    expect([seen.length, books.ends]).toEqual([0, ['given back']]);
+  it('a call returns notNow if the meter gives no permit in place of a stale one', async () => {
+    const meter = new RecordingMeter(['stale', 'notNow']);
+    expect(await caller.call(get(), meter)).toBe(NOT_NOW);
+    expect([seen.length, meter.outcomes]).toEqual([0, ['given back']]);
   });
 
-  it.each(['refused', 'unavailable', 'unwanted'] as const)(
-    'hands on a no of any kind that comes only after a stale admission: %s',
+  it.each(['notNow', 'unavailable', 'unclaimed'] as const)(
+    'a call returns %s if the meter gives that outcome in place of a stale permit',
     async (kind) => {
-      const books = new Books(['stale']);
+      const recording = new RecordingMeter(['stale']);
       const no = { kind };
-      const meter: Meter<Refusal> = {
-        admit: (signal) => (books.asked === 0 ? books.admit(signal) : Promise.resolve(no)),
+      const meter: Meter<NoPermit> = {
+        permit: (signal) => (recording.requests === 0 ? recording.permit(signal) : Promise.resolve(no)),
       };
       expect(await caller.call(get(), meter)).toBe(no);
-      expect([seen.length, books.ends]).toEqual([0, ['given back']]);
+      expect([seen.length, recording.outcomes]).toEqual([0, ['given back']]);
     },
   );
 
-  it('does not wait longer than in total for an admission that stays fresh', async () => {
+  it('a call times out at its total deadline if every permit is stale', async () => {
     await caller.close();
     caller = newCaller({ bounds: { attemptMs: 250, totalMs: 400 } });
-    const always: Meter<Refusal> = {
-      admit: (signal) => new Books(['stale']).admit(signal),
+    const always: Meter<NoPermit> = {
+      permit: (signal) => new RecordingMeter(['stale']).permit(signal),
     };
     expect(await failure(caller.call(get(), always))).toBeInstanceOf(CallTimedOut);
     expect(seen).toEqual([]);
   });
 
-  // Each of them twice: what fails so is tried again.
+  // Each call is sent twice, since a timeout is tried again.
   it.each<[string, Handler, string]>([
     ['never answers', () => undefined, 'settled'],
     [
-      'sends its headers in drops',
+      'never ends its headers',
       (_, response) => {
         response.socket?.write('HTTP/1.1 200 OK\r\n');
         const drip = setInterval(() => response.socket?.write('X-Drop: 1\r\n'), 20);
@@ -268,7 +271,7 @@ describe('a call to a real server', () => {
       'settled',
     ],
     [
-      'sends its body in drops',
+      'sends its body too slowly',
       (_, response) => {
         response.writeHead(200, { 'content-length': 1_000 });
         const drip = setInterval(() => response.write('.'), 20);
@@ -277,24 +280,24 @@ describe('a call to a real server', () => {
       'settled 200',
     ],
     [
-      'stops in the middle',
+      'stops in the middle of the body',
       (_, response) => void response.writeHead(200, { 'content-length': 9 }).write('half'),
       'settled 200',
     ],
-  ])('gives up on a server that %s', async (_, handler, settled) => {
+  ])('both requests of a call time out on a server that %s', async (_, handler, settled) => {
     await caller.close();
-    caller = newCaller({ bounds: HASTY });
+    caller = newCaller({ bounds: TIGHT });
     handlers = [handler];
-    const books = new Books();
+    const meter = new RecordingMeter();
     const startedAt = performance.now();
-    expect(await failure(caller.call(get(), books))).toBeInstanceOf(CallTimedOut);
+    expect(await failure(caller.call(get(), meter))).toBeInstanceOf(CallTimedOut);
     const tookMs = performance.now() - startedAt;
-    expect(tookMs).toBeGreaterThan(2 * HASTY.attemptMs - 10);
-    expect(tookMs).toBeLessThan(HASTY.totalMs);
-    expect(books.ends).toEqual([settled, settled]);
+    expect(tookMs).toBeGreaterThan(2 * TIGHT.attemptMs - 10);
+    expect(tookMs).toBeLessThan(TIGHT.totalMs);
+    expect(meter.outcomes).toEqual([settled, settled]);
   });
 
-  it('keeps to the total when the attempts would allow more', async () => {
+  it('a call ends at its total deadline although its attempts would allow more time', async () => {
     await caller.close();
     caller = newCaller({ bounds: { attemptMs: 1_500, totalMs: 1_800 } });
     handlers = [() => undefined];
@@ -305,7 +308,7 @@ describe('a call to a real server', () => {
 
   it.each<[string, Handler, string]>([
     ['resets at once', (request) => request.socket.resetAndDestroy(), 'settled'],
-    ['hangs up', (request) => request.socket.end(), 'settled'],
+    ['closes the connection', (request) => request.socket.end(), 'settled'],
     [
       'resets in the middle of the body',
       (request, response) => {
@@ -315,7 +318,7 @@ describe('a call to a real server', () => {
       'settled 200',
     ],
     [
-      'promises more than it sends',
+      'sends less than its content-length',
       (_, response) => {
         response.writeHead(200, { 'content-length': 100 });
         response.write('short', () => response.socket?.end());
@@ -330,14 +333,14 @@ describe('a call to a real server', () => {
       },
       'settled 200',
     ],
-    ['does not speak HTTP', (request) => request.socket.end('SSH-2.0-OpenSSH\r\n'), 'settled'],
+    ['answers with another protocol', (request) => request.socket.end('SSH-2.0-OpenSSH\r\n'), 'settled'],
     [
-      'sends headers without end',
+      'sends more than 32 KB of headers',
       (request) => request.socket.write(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(70_000)}`),
       'settled',
     ],
     [
-      'sends gzip that is none',
+      'labels plain text as gzip',
       (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('not gzip'),
       'settled 200',
     ],
@@ -350,20 +353,23 @@ describe('a call to a real server', () => {
       'settled 200',
     ],
     [
-      'encodes in a way nobody asked for',
+      'uses a content-encoding that was not accepted',
       (_, response) => response.writeHead(200, { 'content-encoding': 'zstd' }).end('zzz'),
       'settled 200',
     ],
-  ])('is told apart when a server %s', async (_, handler, settled) => {
-    handlers = [handler];
-    const books = new Books();
-    expect(await failure(caller.call(get(), books))).toBeInstanceOf(ConnectionFailed);
-    expect(books.ends).toEqual([settled, settled]);
-    handlers = [(__, response) => response.end('fine')];
-    expect(await caller.call(get())).toMatchObject({ answer: { status: 200, body: Buffer.from('fine') } });
-  });
+  ])(
+    'a call fails with ConnectionFailed, and the next call succeeds, when a server %s',
+    async (_, handler, settled) => {
+      handlers = [handler];
+      const meter = new RecordingMeter();
+      expect(await failure(caller.call(get(), meter))).toBeInstanceOf(ConnectionFailed);
+      expect(meter.outcomes).toEqual([settled, settled]);
+      handlers = [(__, response) => response.end('fine')];
+      expect(await caller.call(get())).toMatchObject({ answer: { status: 200, body: Buffer.from('fine') } });
+    },
+  );
 
-  it('takes no more of a too long answer for the next', async () => {
+  it('a call does not read the excess bytes of the previous answer', async () => {
     handlers = [
       (request) =>
         request.socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfineHTTP/1.1 200 OK\r\n\r\nevil'),
@@ -374,7 +380,7 @@ describe('a call to a real server', () => {
   });
 
   it.each<[string, Handler]>([
-    ['says so', (_, response) => void response.writeHead(200, { 'content-length': 2_000 }).write('x')],
+    ['announces it', (_, response) => void response.writeHead(200, { 'content-length': 2_000 }).write('x')],
     ['sends it', (_, response) => response.end('x'.repeat(2_000))],
     [
       'never stops',
@@ -384,20 +390,23 @@ describe('a call to a real server', () => {
       },
     ],
     [
-      'hides it in gzip',
+      'sends it in gzip',
       (_, response) =>
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(900_000))),
     ],
-    ['hides it in brotli', (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end(BOMB)],
-  ])('refuses more than it wants, once, when a server %s', async (_, handler) => {
-    handlers = [handler];
-    const books = new Books();
-    const error = await failure(caller.call(get({ maxBytes: 1_000 }), books));
-    expect(error).toBeInstanceOf(AnswerTooLarge);
-    expect(books.ends).toEqual(['settled 200']);
-  });
+    ['sends it in brotli', (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end(BOMB)],
+  ])(
+    'a call fails with AnswerTooLarge, without a second try, when a body is too long and the server %s',
+    async (_, handler) => {
+      handlers = [handler];
+      const meter = new RecordingMeter();
+      const error = await failure(caller.call(get({ maxBytes: 1_000 }), meter));
+      expect(error).toBeInstanceOf(AnswerTooLarge);
+      expect(meter.outcomes).toEqual(['settled 200']);
+    },
+  );
 
-  it('takes exactly as much as it wants', async () => {
+  it('a call accepts a decoded body of exactly maxBytes', async () => {
     handlers = [
       (_, response) =>
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(1_000))),
@@ -405,12 +414,12 @@ describe('a call to a real server', () => {
     expect(await caller.call(get({ maxBytes: 1_000 }))).toMatchObject({ answer: { status: 200 } });
   });
 
-  it('does not ask for an admission after an abort', async () => {
-    const books = new Books();
-    expect(await failure(caller.call(get({ signal: AbortSignal.abort() }), books))).toBeInstanceOf(
+  it('a call whose signal has aborted requests no permit', async () => {
+    const meter = new RecordingMeter();
+    expect(await failure(caller.call(get({ signal: AbortSignal.abort() }), meter))).toBeInstanceOf(
       CallAborted,
     );
-    expect([books.asked, seen.length]).toEqual([0, 0]);
+    expect([meter.requests, seen.length]).toEqual([0, 0]);
   });
 
   it.each<[string, Handler, string]>([
@@ -420,7 +429,7 @@ describe('a call to a real server', () => {
       (_, response) => void response.writeHead(200, { 'content-length': 9 }).write('half'),
       'settled 200',
     ],
-  ])('is aborted %s, at once and without a second try', async (_, handler, settled) => {
+  ])('a call aborted %s ends at once, without a second try', async (_, handler, settled) => {
     const abort = new AbortController();
     handlers = [
       (request, response) => {
@@ -428,60 +437,62 @@ describe('a call to a real server', () => {
         setTimeout(() => abort.abort(new Error('shutting down')), 30);
       },
     ];
-    const books = new Books();
+    const meter = new RecordingMeter();
     const startedAt = performance.now();
-    expect(await failure(caller.call(get({ signal: abort.signal }), books))).toBeInstanceOf(CallAborted);
-    expect(performance.now() - startedAt).toBeLessThan(PATIENT.attemptMs);
-    expect([seen.length, books.ends]).toEqual([1, [settled]]);
+    expect(await failure(caller.call(get({ signal: abort.signal }), meter))).toBeInstanceOf(CallAborted);
+    expect(performance.now() - startedAt).toBeLessThan(GENEROUS.attemptMs);
+    expect([seen.length, meter.outcomes]).toEqual([1, [settled]]);
   });
 
-  it('is aborted between its tries', async () => {
+  it('a call aborted between its two tries is not sent again', async () => {
     await caller.close();
     caller = newCaller({ random: () => 1 });
     const abort = new AbortController();
     handlers = [(_, response) => response.writeHead(503).end()];
-    const books = new Books([], () => setTimeout(() => abort.abort(), 10));
-    expect(await failure(caller.call(get({ signal: abort.signal }), books))).toBeInstanceOf(CallAborted);
-    expect([seen.length, books.ends]).toEqual([1, ['settled 503']]);
+    const meter = new RecordingMeter([], () => setTimeout(() => abort.abort(), 10));
+    expect(await failure(caller.call(get({ signal: abort.signal }), meter))).toBeInstanceOf(CallAborted);
+    expect([seen.length, meter.outcomes]).toEqual([1, ['settled 503']]);
   });
 
-  it('does not mind an abort after the answer', async () => {
+  it('an abort after the answer does not affect the next call', async () => {
     const abort = new AbortController();
     expect(await caller.call(get({ signal: abort.signal }))).toMatchObject({ kind: 'answered' });
     abort.abort();
     expect(await caller.call(get())).toMatchObject({ kind: 'answered' });
   });
 
-  it('gives back what waited in vain for a connection', async () => {
+  it('a call that got no free connection gives its permit back', async () => {
     await caller.close();
     caller = newCaller({ connections: 1, bounds: { attemptMs: 1_000, totalMs: 1_100 } });
     handlers = [() => undefined];
-    const [busy, waiting] = [new Books(), new Books()];
+    const [busy, waiting] = [new RecordingMeter(), new RecordingMeter()];
     await Promise.all([
       failure(caller.call(get({ repeatable: false }), busy)),
       failure(caller.call(get({ repeatable: false }), waiting)),
     ]);
-    expect([seen.length, busy.ends, waiting.ends]).toEqual([1, ['settled'], ['given back']]);
+    expect([seen.length, busy.outcomes, waiting.outcomes]).toEqual([1, ['settled'], ['given back']]);
   });
 
-  it('gives back what found nobody there', async () => {
-    const nobody = createTcpServer();
-    await new Promise<void>((resolve) => nobody.listen(0, '127.0.0.1', resolve));
-    const gone = `http://127.0.0.1:${(nobody.address() as AddressInfo).port}`;
-    await new Promise((resolve) => nobody.close(resolve));
-    const lonely = new OutboundCaller(PATIENT, {
+  it('a call whose connection is refused gives both permits back', async () => {
+    const closed = createTcpServer();
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+    const gone = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`;
+    await new Promise((resolve) => closed.close(resolve));
+    const unconnected = new OutboundCaller(GENEROUS, {
       name: 'test',
       hosts: [gone],
       logger,
       random: ALMOST_NO_PAUSE,
     });
-    const books = new Books();
-    expect(await failure(lonely.call({ method: 'GET', url: gone }, books))).toBeInstanceOf(ConnectionFailed);
-    expect(books.ends).toEqual(['given back', 'given back']);
-    await lonely.close();
+    const meter = new RecordingMeter();
+    expect(await failure(unconnected.call({ method: 'GET', url: gone }, meter))).toBeInstanceOf(
+      ConnectionFailed,
+    );
+    expect(meter.outcomes).toEqual(['given back', 'given back']);
+    await unconnected.close();
   });
 
-  it('opens no more connections than it may, and uses them again', async () => {
+  it('the caller opens no more connections than configured, and reuses its connections', async () => {
     await caller.close();
     caller = newCaller({ connections: 3, bounds: { attemptMs: 5_000, totalMs: 5_000 } });
     let most = 0;
@@ -495,21 +506,21 @@ describe('a call to a real server', () => {
     expect([seen.length, most]).toEqual([30, 3]);
   });
 
-  it('keeps the answer when the books cannot be kept', async () => {
-    const books = new Books([], () => {
+  it('a call returns the answer although settling its permit failed', async () => {
+    const meter = new RecordingMeter([], () => {
       throw new Error('postgres is away');
     });
-    expect(await caller.call(get(), books)).toMatchObject({ answer: { status: 200 } });
+    expect(await caller.call(get(), meter)).toMatchObject({ answer: { status: 200 } });
   });
 
-  it('refuses headers that are none without sending anything', async () => {
-    const books = new Books();
+  it('a call with malformed headers sends nothing and gives its permit back', async () => {
+    const meter = new RecordingMeter();
     const broken = get({ headers: { authorization: `a\r\nb: ${SECRET}` }, repeatable: false });
-    expect(await failure(caller.call(broken, books))).toBeInstanceOf(ConnectionFailed);
-    expect([seen, books.ends]).toEqual([[], ['given back']]);
+    expect(await failure(caller.call(broken, meter))).toBeInstanceOf(ConnectionFailed);
+    expect([seen, meter.outcomes]).toEqual([[], ['given back']]);
   });
 
-  it('leaves nothing listening on a signal that outlives it', async () => {
+  it('calls leave no listener on a signal that outlives them', async () => {
     const abort = new AbortController();
     let listening = 0;
     const { signal } = abort;
@@ -528,28 +539,28 @@ describe('a call to a real server', () => {
   });
 });
 
-describe('whatever happens on the wire', () => {
+describe('OutboundCaller under random outcomes', () => {
   const failed = (
     error: ConnectionFailed | CallTimedOut | AnswerTooLarge,
     written: boolean,
-    head?: Head,
-  ): Exchanged => ({
+    head?: AnswerHead,
+  ): ExchangeOutcome => ({
     kind: 'failed',
     error,
     written,
     head,
   });
-  const answer = (status: number): Exchanged => ({
+  const answer = (status: number): ExchangeOutcome => ({
     kind: 'answered',
     answer: { status, headers: {}, body: Buffer.alloc(0) },
   });
   const step = fc.record({
-    verdict: fc.constantFrom<'granted' | 'refused' | 'stale'>(
+    verdict: fc.constantFrom<'granted' | 'notNow' | 'stale'>(
       'granted',
       'granted',
       'granted',
       'stale',
-      'refused',
+      'notNow',
     ),
     outcome: fc.oneof(
       fc.constantFrom(200, 401, 404, 408, 429, 500, 503).map(answer),
@@ -569,26 +580,26 @@ describe('whatever happens on the wire', () => {
     ),
   });
 
-  it('every admission is settled or given back, exactly once, and there are at most two requests', async () => {
+  it('every permit is settled or given back exactly once, and at most two requests are sent', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 1, maxLength: 6 }),
         fc.boolean(),
         async (steps, repeatable) => {
           const abort = new AbortController();
-          let admitted = 0;
+          let granted = 0;
           let sent = 0;
-          const now = () => steps[Math.min(admitted, steps.length) - 1];
-          const books = new Books(
+          const now = () => steps[Math.min(granted, steps.length) - 1];
+          const recording = new RecordingMeter(
             steps.map(({ verdict }) => verdict),
             () => now()?.abort === 'settling' && abort.abort(),
           );
-          const meter: Meter<Refusal> = {
-            admit: async (signal) => {
-              admitted += 1;
+          const meter: Meter<NoPermit> = {
+            permit: async (signal) => {
+              granted += 1;
               if (now()?.abort === 'asking') abort.abort();
-              // As a meter that pays no heed to the signal would.
-              return books.admit(admitted % 2 ? undefined : signal);
+              // Every second permit is requested without the signal, as a meter that ignores the signal would do.
+              return recording.permit(granted % 2 ? undefined : signal);
             },
           };
           const exchange: Exchange = async (_request, { signal, mayWrite }) => {
@@ -612,13 +623,13 @@ describe('whatever happens on the wire', () => {
           );
           expect([
             'answered',
-            'refused',
+            'notNow',
             'CallAborted',
             'CallTimedOut',
             'ConnectionFailed',
             'AnswerTooLarge',
           ]).toContain(ended);
-          expect(books.ends).not.toContain(undefined);
+          expect(recording.outcomes).not.toContain(undefined);
           expect(sent).toBeLessThanOrEqual(repeatable ? 2 : 1);
         },
       ),

@@ -1,42 +1,47 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { Counter, Histogram } from 'prom-client';
 import { type AppError, type Logger } from '#platform';
-import { type Exchange, type Exchanged, type OutboundAnswer, type OutboundRequest } from './exchange.js';
+import {
+  type Exchange,
+  type ExchangeOutcome,
+  type OutboundAnswer,
+  type OutboundRequest,
+} from './exchange.js';
 import { HttpExchange } from './http-exchange.js';
-import { type Leave, type Meter, type Refusal } from './meter.js';
-import { outboundDuration, outboundRetries } from './outbound-metrics.js';
+import { type CallPermit, type Meter, type NoPermit } from './meter.js';
 import { AnswerTooLarge, CallAborted, CallTimedOut, ConnectionFailed } from './outbound.errors.js';
-import { abortion, within } from './within.js';
+import { abortErrorOf, within } from './abort.js';
 
-/** Real time, never scaled: how long a network may take does not depend on a vendor's patience. */
+/** Real time, never scaled by TIME_SCALE: the network takes as long at any scale. */
 export interface Bounds {
   readonly attemptMs: number;
-  /** From the first admission on; how long a meter makes a call wait is the meter's business. */
+  /** Counted from the first permit on, so the wait for that permit is not included. */
   readonly totalMs: number;
 }
 
-export interface OutboundOptions {
-  /** The label in the metrics. */
+interface OutboundOptions {
+  /** The `target` label of the metrics. */
   readonly name: string;
-  /** URLs of the only hosts that are spoken to. */
+  /** Only the origins of these URLs may be called. */
   readonly hosts: readonly string[];
   readonly logger: Logger;
-  /** At most, to each host. */
+  /** Most connections to each host. */
   readonly connections?: number;
   readonly random?: () => number;
-  /** In place of HTTP, for tests. */
+  /** Replaces HTTP in tests. */
   readonly exchange?: Exchange;
 }
 
-export interface Answered {
+interface Answered {
   readonly kind: 'answered';
   readonly answer: OutboundAnswer;
 }
 
-type Failed = Extract<Exchanged, { kind: 'failed' }>;
-type Outcome = Answered | Failed;
+type Failed = Extract<ExchangeOutcome, { kind: 'failed' }>;
+type CallOutcome = Answered | Failed;
 
-/** One call of `OutboundCaller`: its request, and the signal that ends it whatever the reason. */
-interface Call<No extends Refusal> {
+/** One call of `OutboundCaller`, with the signal that ends it at its deadline or when the caller aborts. */
+interface Call<No extends NoPermit> {
   readonly request: OutboundRequest;
   readonly meter: Meter<No> | undefined;
   readonly host: string;
@@ -44,11 +49,24 @@ interface Call<No extends Refusal> {
   readonly endsAtMs: number;
 }
 
+const outboundDuration = new Histogram({
+  name: 'outbound_request_duration_seconds',
+  help: 'Time from handing a request to a vendor over to its last byte, or to giving up',
+  labelNames: ['target', 'outcome'],
+  buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+});
+
+const outboundRetries = new Counter({
+  name: 'outbound_retries_total',
+  help: 'Requests to a vendor sent a second time',
+  labelNames: ['target'],
+});
+
 const CONNECTIONS = 16;
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 400;
 
-const UNMETERED: Leave = {
+const UNMETERED: CallPermit = {
   kind: 'granted',
   isFresh: () => true,
   settle: () => Promise.resolve(),
@@ -56,8 +74,17 @@ const UNMETERED: Leave = {
 };
 
 /**
- * The one way out of the product: a deadline for each attempt and for both, at most one second try, an answer of bounded size
- * from one of the known hosts. Whatever happens, every admission is settled or given back.
+ * All calls to vendors go through this class. A call goes only to a known host, sends at most two requests, and has a deadline per
+ * attempt and in total. The size of the answer is bounded. Every permit is settled or given back exactly once.
+ *
+ * | request | when                                                                                              |
+ * | ------- | ------------------------------------------------------------------------------------------------- |
+ * | first   | at once                                                                                           |
+ * | second  | 100 to 400 ms later, or after `Retry-After`, on 408, 5xx, a timeout or a broken connection        |
+ *
+ * After a 429 the request is sent again only without a meter: a meter knows when calls are possible again. There is no second
+ * request if `repeatable` is false, if the pause would exceed the total deadline, or if the meter gives no permit. In these cases
+ * the call ends with the first outcome. Not guaranteed: a request without an answer may nevertheless have arrived.
  */
 export class OutboundCaller {
   private readonly origins: ReadonlySet<string>;
@@ -72,22 +99,25 @@ export class OutboundCaller {
     this.http = new HttpExchange({
       connections: options.connections ?? CONNECTIONS,
       connectMs: bounds.attemptMs,
-      // Without TLS it is a vendor of the operator's own, wherever that stands.
+      // A host without TLS is the operator's own simulator, which may have a private address.
       publicOnly: options.hosts.every((url) => url.startsWith('https:')),
     });
     this.exchange = options.exchange ?? ((request, sending) => this.http.send(request, sending));
   }
 
-  /** The answer, whatever its status, or the meter's refusal; throws where there is no answer. */
+  /**
+   * Resolves with the vendor's answer, of any status. If the meter gives no permit to begin with, resolves with its outcome.
+   * Otherwise rejects: with an error of outbound.errors.ts, the meter's own error, or an Error for an unknown host.
+   */
   call(request: OutboundRequest): Promise<Answered>;
-  call<No extends Refusal>(request: OutboundRequest, meter: Meter<No>): Promise<Answered | No>;
-  async call<No extends Refusal>(request: OutboundRequest, meter?: Meter<No>): Promise<Answered | No> {
+  call<No extends NoPermit>(request: OutboundRequest, meter: Meter<No>): Promise<Answered | No>;
+  async call<No extends NoPermit>(request: OutboundRequest, meter?: Meter<No>): Promise<Answered | No> {
     const host = this.hostOf(request.url);
-    const admission = await this.admit(meter, request.signal, host);
-    if (admission.kind !== 'granted') return admission;
+    const permit = await this.requestPermit(meter, request.signal, host);
+    if (permit.kind !== 'granted') return permit;
     const endsAtMs = performance.now() + this.bounds.totalMs;
     return within(this.bounds.totalMs, request.signal, host, (signal) =>
-      this.run({ request, meter, host, signal, endsAtMs }, admission),
+      this.run({ request, meter, host, signal, endsAtMs }, permit),
     );
   }
 
@@ -95,52 +125,55 @@ export class OutboundCaller {
     return this.http.close();
   }
 
-  private async run<No extends Refusal>(call: Call<No>, admission: Leave): Promise<Answered | No> {
-    const first = await this.attempt(call, admission);
-    if (isRefusal(first)) return first;
+  private async run<No extends NoPermit>(call: Call<No>, permit: CallPermit): Promise<Answered | No> {
+    const first = await this.attempt(call, permit);
+    if (isNoPermit(first)) return first;
     const second = isWorthRepeating(call, first) ? await this.repeat(call, first) : undefined;
     const outcome = second ?? first;
     if (outcome.kind === 'failed') throw outcome.error;
     return outcome;
   }
 
-  /** The second try; nothing where the time or the meter does not allow one, and the first outcome stands. */
-  private async repeat<No extends Refusal>(call: Call<No>, first: Outcome): Promise<Outcome | undefined> {
+  /** Returns the outcome of the second request. Returns undefined if the deadline or the meter allows no second request. */
+  private async repeat<No extends NoPermit>(
+    call: Call<No>,
+    first: CallOutcome,
+  ): Promise<CallOutcome | undefined> {
     const pauseMs = this.pauseMs(first);
     if (performance.now() + pauseMs >= call.endsAtMs) return undefined;
     try {
       await pause(pauseMs, undefined, { signal: call.signal });
-      const admission = await this.admit(call.meter, call.signal, call.host);
-      if (admission.kind !== 'granted') return undefined;
+      const permit = await this.requestPermit(call.meter, call.signal, call.host);
+      if (permit.kind !== 'granted') return undefined;
       outboundRetries.inc({ target: this.options.name });
-      const second = await this.attempt(call, admission);
-      return isRefusal(second) ? undefined : second;
+      const second = await this.attempt(call, permit);
+      return isNoPermit(second) ? undefined : second;
     } catch (error) {
       if (call.signal.reason instanceof CallTimedOut) return undefined;
-      throw call.signal.aborted ? abortion(call.signal, call.host) : error;
+      throw call.signal.aborted ? abortErrorOf(call.signal, call.host) : error;
     }
   }
 
-  /** One request on the wire, under an admission that is fresh when it is written. */
-  private async attempt<No extends Refusal>(call: Call<No>, admission: Leave): Promise<Outcome | No> {
-    let current = admission;
+  /** Sends one request; its permit is fresh when the request is written. */
+  private async attempt<No extends NoPermit>(call: Call<No>, permit: CallPermit): Promise<CallOutcome | No> {
+    let current = permit;
     for (;;) {
       const exchanged = await this.send(call, current);
-      await this.account(current, exchanged);
+      await this.settle(current, exchanged);
       if (exchanged.kind !== 'stale') return exchanged;
-      // A meter that answers at once, and always too old, must not keep the deadline's timer from its turn.
+      // A meter that gives stale permits without waiting must not keep the deadline's timer from firing.
       await nextTurn();
-      const anew = await this.admit(call.meter, call.signal, call.host);
-      if (anew.kind !== 'granted') return anew;
-      current = anew;
+      const next = await this.requestPermit(call.meter, call.signal, call.host);
+      if (next.kind !== 'granted') return next;
+      current = next;
     }
   }
 
-  private async send<No extends Refusal>(call: Call<No>, admission: Leave): Promise<Exchanged> {
+  private async send<No extends NoPermit>(call: Call<No>, permit: CallPermit): Promise<ExchangeOutcome> {
     const { request, host } = call;
     const stopTimer = outboundDuration.startTimer({ target: this.options.name });
     const exchanged = await within(this.bounds.attemptMs, call.signal, host, (signal) =>
-      this.exchange(request, { host, signal, mayWrite: () => admission.isFresh() }),
+      this.exchange(request, { host, signal, mayWrite: () => permit.isFresh() }),
     ).catch((cause: unknown): Failed => {
       return { kind: 'failed', error: new ConnectionFailed(host, { cause }), written: true };
     });
@@ -148,33 +181,33 @@ export class OutboundCaller {
     return exchanged;
   }
 
-  private async admit<No extends Refusal>(
+  private async requestPermit<No extends NoPermit>(
     meter: Meter<No> | undefined,
     signal: AbortSignal | undefined,
     host: string,
-  ): Promise<Leave | No> {
-    if (signal?.aborted) throw abortion(signal, host);
+  ): Promise<CallPermit | No> {
+    if (signal?.aborted) throw abortErrorOf(signal, host);
     if (!meter) return UNMETERED;
-    const admission = await meter.admit(signal).catch((error: unknown) => {
-      throw signal?.aborted ? abortion(signal, host) : error;
+    const permit = await meter.permit(signal).catch((error: unknown) => {
+      throw signal?.aborted ? abortErrorOf(signal, host) : error;
     });
-    if (!signal?.aborted) return admission;
-    if (admission.kind === 'granted') await this.bookkeep(() => admission.giveBack());
-    throw abortion(signal, host);
+    if (!signal?.aborted) return permit;
+    if (permit.kind === 'granted') await this.orWarn(() => permit.giveBack());
+    throw abortErrorOf(signal, host);
   }
 
-  private account(admission: Leave, exchanged: Exchanged): Promise<void> {
-    if (exchanged.kind === 'answered') return this.bookkeep(() => admission.settle(exchanged.answer));
-    if (exchanged.kind === 'stale' || !exchanged.written) return this.bookkeep(() => admission.giveBack());
-    return this.bookkeep(() => admission.settle(exchanged.head));
+  private settle(permit: CallPermit, exchanged: ExchangeOutcome): Promise<void> {
+    if (exchanged.kind === 'answered') return this.orWarn(() => permit.settle(exchanged.answer));
+    if (exchanged.kind === 'stale' || !exchanged.written) return this.orWarn(() => permit.giveBack());
+    return this.orWarn(() => permit.settle(exchanged.head));
   }
 
-  /** An answer that has been paid for is not thrown away because the books could not be kept. */
-  private async bookkeep(entry: () => Promise<void>): Promise<void> {
+  /** Logs a failure, so that the caller gets the answer although its permit could not be settled. */
+  private async orWarn(endPermit: () => Promise<void>): Promise<void> {
     try {
-      await entry();
+      await endPermit();
     } catch (err) {
-      this.options.logger.warn({ err, target: this.options.name }, 'admission not accounted for');
+      this.options.logger.warn({ err, target: this.options.name }, 'permit neither settled nor given back');
     }
   }
 
@@ -184,20 +217,20 @@ export class OutboundCaller {
     return host;
   }
 
-  private pauseMs(first: Outcome): number {
+  private pauseMs(first: CallOutcome): number {
     const { random = Math.random } = this.options;
     const jitteredMs = SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
-    const asked = first.kind === 'answered' ? Number(first.answer.headers['retry-after']) : NaN;
-    return asked > 0 ? Math.max(asked * 1_000, jitteredMs) : jitteredMs;
+    const retryAfter = first.kind === 'answered' ? Number(first.answer.headers['retry-after']) : NaN;
+    return retryAfter > 0 ? Math.max(retryAfter * 1_000, jitteredMs) : jitteredMs;
   }
 }
 
-function isRefusal<No extends Refusal>(outcome: Outcome | No): outcome is No {
+function isNoPermit<No extends NoPermit>(outcome: CallOutcome | No): outcome is No {
   return outcome.kind !== 'answered' && outcome.kind !== 'failed';
 }
 
-/** A 429 is repeated only where nobody counts: a meter knows when there is room again. */
-function isWorthRepeating({ request, meter }: Call<Refusal>, outcome: Outcome): boolean {
+/** After a 429 the request is repeated only without a meter: a meter knows when calls are possible again. */
+function isWorthRepeating({ request, meter }: Call<NoPermit>, outcome: CallOutcome): boolean {
   if (request.repeatable === false) return false;
   if (outcome.kind === 'failed')
     return outcome.error instanceof CallTimedOut || outcome.error instanceof ConnectionFailed;
@@ -205,7 +238,7 @@ function isWorthRepeating({ request, meter }: Call<Refusal>, outcome: Outcome): 
   return status === 408 || status >= 500 || (status === 429 && !meter);
 }
 
-function outcomeLabel(outcome: Outcome): string {
+function outcomeLabel(outcome: CallOutcome): string {
   if (outcome.kind === 'answered') return `${Math.floor(outcome.answer.status / 100)}xx`;
   return failureLabel(outcome.error);
 }

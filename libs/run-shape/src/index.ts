@@ -1,7 +1,5 @@
-export { type Facts, type Usual } from './facts.js';
-export { RunShapeProcessor } from './processing/run-shape-processor.js';
+export { type EarlierActivity, type ShapeFacts, usualOf } from './facts.js';
 export {
-  type ClimbPart,
   type Profile,
   PROFILES,
   type Repetitions,
@@ -10,5 +8,4 @@ export {
   type SegmentKind,
 } from './run-shape.js';
 export { RunShapeModule } from './run-shape.module.js';
-export { SHAPE_VERSION, shapeOf } from './shape-of.js';
-export { type EarlierActivity, usualOf } from './usual.js';
+export { shapeOf } from './shape-of.js';

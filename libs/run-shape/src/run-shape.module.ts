@@ -1,17 +1,14 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { ActivitiesModule } from '#activities';
+import { ProcessingBindings } from '#processing';
+import { StreamsModule } from '#streams';
 import { RunShapeProcessor } from './processing/run-shape-processor.js';
 import { ShapeMaker } from './processing/shape-maker.js';
 
-@Module({})
+/** For the worker: the built-in processor. */
+@Module({ imports: [ActivitiesModule, StreamsModule], providers: [RunShapeProcessor, ShapeMaker] })
 export class RunShapeModule {
-  /** `streams`: as the app uses them, for work. */
-  static with(streams: DynamicModule): DynamicModule {
-    return {
-      module: RunShapeModule,
-      imports: [ActivitiesModule, streams],
-      providers: [RunShapeProcessor, ShapeMaker],
-      exports: [RunShapeProcessor],
-    };
+  constructor(bindings: ProcessingBindings, processor: RunShapeProcessor) {
+    bindings.processor.register(processor);
   }
 }

@@ -1,4 +1,4 @@
-/** What a session was. docs/run-shape.md says how each is told from the others. */
+/** The kinds of a session. docs/run-shape.md has the rules. */
 export const PROFILES = [
   'easy',
   'recovery',
@@ -22,7 +22,7 @@ export type Profile = (typeof PROFILES)[number];
 
 export type SegmentKind = 'warmup' | 'work' | 'recovery' | 'climb' | 'steady' | 'cooldown';
 
-/** Segments follow one another without gaps, from the first sample to the last. Pauses are inside them. */
+/** Segments follow one another without gaps, from the first sample to the last. Pauses are inside the segments. */
 export interface Segment {
   readonly kind: SegmentKind;
   /** Seconds since the first sample. */
@@ -33,24 +33,25 @@ export interface Segment {
   readonly average_pace_s_per_km: number | null;
   readonly average_heartrate: number | null;
   readonly average_watts: number | null;
-  /** 1 for the first; a recovery carries the number of the repetition before it. */
+  /** 1 for the first repetition. A recovery has the number of the previous repetition. */
   readonly repetition: number | null;
 }
 
 export interface Repetitions {
   readonly count: number;
-  /** Whichever of the two they have in common, as a round number where they are that close; both null on a ladder. */
+  /** The common distance of the repetitions, otherwise null. A distance close to a round number is rounded to that number. */
   readonly distance_m: number | null;
+  /** The common time of the repetitions, otherwise null. On a ladder, `distance_m` and `duration_s` are null. */
   readonly duration_s: number | null;
   readonly average_pace_s_per_km: number | null;
   readonly average_watts: number | null;
-  /** Standard deviation of their pace (or power), in percent of it. */
+  /** Standard deviation of the repetitions' pace, or power on a bike, in percent of the mean. */
   readonly spread_percent: number | null;
   readonly recovery_s: number | null;
   readonly recovery: 'active' | 'standing' | null;
 }
 
-/** A way up that was worth a mention; it may lie in any segment. */
+/** A climb of 20 m or more at 3 % or more. A climb may lie in any segment, or in several. */
 export interface ClimbPart {
   readonly from_s: number;
   readonly to_s: number;
@@ -60,7 +61,7 @@ export interface ClimbPart {
 }
 
 export interface RunShape {
-  /** Of the rules: the same recording has the same shape as long as it stays. */
+  /** Version of the rules. The same version makes the same shape from the same input. */
   readonly version: number;
   readonly profile: Profile;
   readonly title: string;
@@ -68,8 +69,8 @@ export interface RunShape {
   readonly segments: readonly Segment[];
   readonly repetitions: Repetitions | null;
   readonly climbs: readonly ClimbPart[];
-  /** How much higher the heart beats for the same effort in the second half. */
+  /** Rise of the heart rate for the same effort from the first to the second half. */
   readonly heart_rate_drift_percent: number | null;
-  /** Of everything above. */
+  /** SHA-256 over all other fields. */
   readonly hash: string;
 }

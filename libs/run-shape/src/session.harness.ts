@@ -1,7 +1,7 @@
 import { type Recording } from '#streams';
-import { type Facts } from './facts.js';
+import { type ShapeFacts } from './facts.js';
 
-/** A part of a made-up session. Speed 0 is standing with the watch running; a pause leaves a gap in `time`. */
+/** A part of an invented session. At speed 0 the athlete stands and the watch runs. A pause leaves a gap in `time`. */
 export interface Part {
   readonly seconds: number;
   readonly speed: number;
@@ -12,14 +12,14 @@ export interface Part {
   readonly isPause?: boolean;
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly startsAtS?: number;
   readonly without?: readonly string[];
-  /** Deviation of speed as a share of it; the same every time. */
+  /** Deviation as a share of the speed. The noise is the same in every run. */
   readonly noise?: number;
 }
 
-/** A session by the second, as a device would have written it. */
+/** A recording with a sample each second, as a device writes it. */
 export function session(parts: readonly Part[], options: SessionOptions = {}): Recording {
   const { startsAtS = 0, without = [], noise = 0.02 } = options;
   const channels: Record<string, unknown[]> = {
@@ -58,8 +58,8 @@ export function session(parts: readonly Part[], options: SessionOptions = {}): R
   return { channels, pointCount: channels['time']!.length };
 }
 
-/** The row that goes with it. */
-export function factsFor(parts: readonly Part[], facts: Partial<Facts> = {}): Facts {
+/** The activity's row for these parts. */
+export function factsFor(parts: readonly Part[], facts: Partial<ShapeFacts> = {}): ShapeFacts {
   const sum = (value: (part: Part) => number) => parts.reduce((total, part) => total + value(part), 0);
   return {
     sport_type: 'Run',
@@ -75,7 +75,7 @@ export function easy(minutes: number, more: Partial<Part> = {}): Part {
   return { seconds: minutes * 60, speed: 2.8, ...more };
 }
 
-/** One distance several times, each a little faster or slower than the others, as people do. */
+/** Repetitions of one distance with slightly different speeds, as real runners have. */
 export function over(metres: number, times: number, speed: number, rest: Part): Part[] {
   return Array.from({ length: times }, (_, index) => {
     const own = speed * (1 + 0.02 * Math.sin(2 * index));
@@ -84,7 +84,7 @@ export function over(metres: number, times: number, speed: number, rest: Part): 
   }).flat();
 }
 
-/** Work and rest in turn, without a rest after the last. */
+/** Work and rest by turns. The last work has no rest after it. */
 export function repeated(times: number, work: Part, rest: Part): Part[] {
   return Array.from({ length: times }, (_, index) => (index < times - 1 ? [work, rest] : [work])).flat();
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readRecording, type Recording } from '../../streams/src/recording/recording.js';
-import { type Facts } from './facts.js';
+import { type ShapeFacts } from './facts.js';
 import { PROFILES, type RunShape } from './run-shape.js';
 import { easy, factsFor, repeated, session } from './session.harness.js';
 import { shapeOf } from './shape-of.js';
@@ -20,7 +20,7 @@ const SPORTS = [
 ];
 
 const amount = fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1e6, noNaN: true }), fc.constant(-1));
-const facts: fc.Arbitrary<Facts> = fc.record({
+const facts: fc.Arbitrary<ShapeFacts> = fc.record({
   sport_type: fc.constantFrom(...SPORTS),
   distance_m: amount,
   moving_time_s: amount,
@@ -28,7 +28,7 @@ const facts: fc.Arbitrary<Facts> = fc.record({
   elevation_gain_m: amount,
 });
 
-/** Sensible numbers, wild ones, and holes. */
+/** Usual numbers, extreme numbers and gaps. */
 function samples(length: number, usual: number): fc.Arbitrary<(number | null)[]> {
   const sample = fc.oneof(
     { weight: 8, arbitrary: fc.double({ min: 0, max: 2 * usual, noNaN: true }) },
@@ -58,7 +58,7 @@ const position = fc.oneof(
   fc.tuple(fc.double({ min: -90, max: 90, noNaN: true }), fc.double({ min: -180, max: 180, noNaN: true })),
 );
 
-/** Any recording that gets past the check at the door. */
+/** Any recording that passes the validation. */
 const recordings: fc.Arbitrary<Recording> = fc.integer({ min: 1, max: 200 }).chain((length) =>
   fc
     .record(
@@ -87,15 +87,15 @@ function requireTiled({ segments }: RunShape, time: readonly number[]): void {
   if (last) expect(Math.abs(last.to_s - lasts)).toBeLessThanOrEqual(0.06);
 }
 
-describe('the shape of anything that could be recorded', () => {
-  it('is found, tiles the time, and contains no nonsense', () => {
+describe('the shape of any recording', () => {
+  it('the shape of any recording is valid JSON without NaN, and the segments cover the whole time', () => {
     fc.assert(
       fc.property(recordings, facts, (recording, row) => {
         const shape = shapeOf(recording, row);
         expect(PROFILES).toContain(shape.profile);
         expect(shape.title).not.toBe('');
         expect(`${shape.title} ${shape.description}`).not.toMatch(/NaN|Infinity|undefined|null/);
-        // What is not finite would be null after a round trip, and so another shape.
+        // A number that is not finite would be null after a round trip.
         expect(JSON.parse(JSON.stringify(shape))).toEqual(shape);
         requireTiled(shape, recording.channels['time'] as number[]);
       }),
@@ -103,7 +103,7 @@ describe('the shape of anything that could be recorded', () => {
     );
   });
 
-  it('is the same for the same input, whatever the order of its channels', () => {
+  it('the shape is equal for equal input, in any order of the channels', () => {
     fc.assert(
       fc.property(recordings, facts, (recording, row) => {
         const channels = Object.fromEntries(Object.entries(recording.channels).reverse());
@@ -113,7 +113,7 @@ describe('the shape of anything that could be recorded', () => {
     );
   });
 
-  it('does not depend on when the clock was started', () => {
+  it('the hash of a shape does not depend on the time of the first sample', () => {
     const parts = [
       easy(10),
       ...repeated(5, { seconds: 120, speed: 4 }, { seconds: 60, speed: 2.4 }),
@@ -131,7 +131,7 @@ describe('the shape of anything that could be recorded', () => {
     );
   });
 
-  it('has a hash that changes with what it says', () => {
+  it('the hash of a shape changes with its content', () => {
     const parts = [easy(30)];
     const { hash } = shapeOf(session(parts), factsFor(parts));
     expect(hash).toMatch(/^[0-9a-f]{64}$/);

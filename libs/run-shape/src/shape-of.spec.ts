@@ -14,7 +14,7 @@ function shape(parts: readonly Part[], facts = {}, options = {}) {
 }
 
 describe('the shape of a run', () => {
-  it('names repetitions by what they have in common, and by their recovery', () => {
+  it('the title of repetitions has their common distance, pace and recovery', () => {
     const { profile, title, repetitions, segments } = shape(eightHundreds);
     expect(profile).toBe('intervals');
     expect(title).toBe('6 × 800 m at 3:46/km with 90 s jog');
@@ -27,7 +27,7 @@ describe('the shape of a run', () => {
     ]);
   });
 
-  it('finds each repetition to within three seconds', () => {
+  it('shapeOf finds the start of each segment in a 6 × 800 m session to within three seconds', () => {
     const { segments } = shape(eightHundreds);
     let planned = 0;
     eightHundreds.forEach(({ seconds }, index) => {
@@ -42,24 +42,24 @@ describe('the shape of a run', () => {
     ['distance', ['distance']],
     ['height', ['altitude']],
     ['all but distance', ['heartrate', 'velocity_smooth', 'altitude']],
-  ])('finds the same repetitions without %s', (_, without) => {
+  ])('shapeOf finds the same repetitions without %s', (_, without) => {
     const found = shape(eightHundreds, {}, { without });
     expect(found.repetitions).toMatchObject({ count: 6, distance_m: 800 });
   });
 
-  it('takes a paused watch between repetitions for a rest', () => {
+  it('shapeOf reads a paused watch between repetitions as a rest', () => {
     const parts = [easy(10), ...over(400, 10, 4.6, { seconds: 60, speed: 0, isPause: true }), easy(8)];
     expect(shape(parts).title).toBe('10 × 400 m at 3:37/km with 1 min rest');
   });
 
-  it('does not take red lights for rests', () => {
+  it('an easy run with red lights stays one easy segment', () => {
     const light: Part = { seconds: 25, speed: 0 };
     const { profile, segments } = shape([easy(14), light, easy(9), light, easy(20), light, easy(5)]);
     expect(profile).toBe('easy');
     expect(segments).toHaveLength(1);
   });
 
-  it('does not end a tempo at a red light', () => {
+  it('a red light does not divide a tempo block', () => {
     const tempo: Part = { seconds: 750, speed: 3.6 };
     const { profile, segments, title } = shape([easy(12), tempo, { seconds: 20, speed: 0 }, tempo, easy(10)]);
     expect(profile).toBe('tempo');
@@ -67,7 +67,7 @@ describe('the shape of a run', () => {
     expect(segments.map(({ kind }) => kind)).toEqual(['warmup', 'work', 'cooldown']);
   });
 
-  it('sees a run that gets faster until its end', () => {
+  it('a run that gets faster until its end is a progression with three segments', () => {
     const { profile, title, segments } = shape([
       easy(15),
       easy(15, { speed: 3.2 }),
@@ -78,7 +78,7 @@ describe('the shape of a run', () => {
     expect(segments.map(({ kind }) => kind)).toEqual(['steady', 'steady', 'steady']);
   });
 
-  it('counts hill repetitions by the hill', () => {
+  it('shapeOf counts eight hill repetitions', () => {
     const parts = [
       easy(12),
       ...repeated(8, { seconds: 60, speed: 3.1, slope: 0.07 }, { seconds: 75, speed: 2.5, slope: -0.0695 }),
@@ -90,7 +90,7 @@ describe('the shape of a run', () => {
     expect(segments.filter(({ kind }) => kind === 'climb')).toHaveLength(8);
   });
 
-  it('judges an even run by what is usual for the athlete', () => {
+  it('the profile of an even run depends on the athlete’s usual speed and duration', () => {
     const at = (speed: number, minutes: number, facts = {}) =>
       shape([easy(minutes, { speed })], facts).profile;
     expect(at(2.8, 45)).toBe('easy');
@@ -100,13 +100,13 @@ describe('the shape of a run', () => {
     expect(at(3.75, 40)).toBe('race-like');
   });
 
-  it('says little of a runner nobody knows anything about', () => {
+  it('an even run without usual values is easy, unless the heart rate is far from usual', () => {
     expect(shape([easy(45, { speed: 3.8 })], { usual: undefined }).profile).toBe('easy');
     const calm = [easy(45, { speed: 3.8, heartRate: 115 })];
     expect(shape(calm, { usual: undefined }).profile).toBe('recovery');
   });
 
-  it('steers a ride by power', () => {
+  it('shapeOf finds the intervals of a ride by power', () => {
     const ride = (watts: number, minutes: number): Part => ({ seconds: minutes * 60, speed: 8, watts });
     const parts = [ride(140, 12), ...repeated(5, ride(280, 5), ride(110, 3)), ride(110, 8)];
     const { profile, title } = shape(parts, { sport_type: 'VirtualRide' });
@@ -115,7 +115,7 @@ describe('the shape of a run', () => {
     expect(shape([ride(150, 90)], { sport_type: 'Ride' }).profile).toBe('ride');
   });
 
-  it('counts lengths in the pool, whose rests are all that tells them apart', () => {
+  it('shapeOf counts repetitions in a pool by the rests', () => {
     const hundred: Part = { seconds: 100, speed: 1 };
     const parts = repeated(10, hundred, { seconds: 20, speed: 0 });
     const { profile, title } = shape(parts, { sport_type: 'Swim' });
@@ -128,11 +128,11 @@ describe('the shape of a run', () => {
     ['Hike', 'hike'],
     ['WeightTraining', 'strength'],
     ['NordicSki', 'other'],
-  ])('leaves a %s what it is', (sport_type, profile) => {
+  ])('a %s has the profile %s and no repetitions', (sport_type, profile) => {
     expect(shape(eightHundreds, { sport_type })).toMatchObject({ profile, repetitions: null });
   });
 
-  it('has something to say where nothing was recorded', () => {
+  it('an activity without a recording is unrecorded, with a title from its row', () => {
     const found = shapeOf(null, factsFor([easy(50)]));
     expect(found).toMatchObject({
       profile: 'unrecorded',
@@ -141,7 +141,7 @@ describe('the shape of a run', () => {
     });
   });
 
-  it('tells of the climbs on the way, and how the heart drifted', () => {
+  it('the description has a climb and the drift of the heart rate', () => {
     const heartAt = (heartRate: number): Part => easy(25, { heartRate });
     const climb: Part = easy(10, { slope: 0.05, heartRate: 147 });
     const found = shape([heartAt(140), climb, easy(10, { slope: -0.05, heartRate: 147 }), heartAt(154)]);

@@ -1,31 +1,31 @@
 import { type Recording } from '#streams';
-import { climbParts } from './describe/climb-parts.js';
+import { climbParts } from './find/climbs.js';
 import { descriptionOf } from './describe/description.js';
 import { repetitionsOf } from './describe/repetitions.js';
-import { rounded } from './describe/rounding.js';
+import { rounded } from './signal/maths.js';
 import { segmentsOf } from './describe/segments.js';
 import { titleOf } from './describe/title.js';
-import { type Facts } from './facts.js';
-import { planOf } from './find/plan.js';
-import { hashOf } from './hash.js';
+import { type ShapeFacts } from './facts.js';
+import { analysisOf } from './find/analysis.js';
 import { type RunShape } from './run-shape.js';
 import { trackOf } from './signal/track.js';
 import { familyOf } from './sport.js';
+import { createHash } from 'node:crypto';
 
-/** Rises with every change of the rules, so that a shape says by which it was found. */
-export const SHAPE_VERSION = 1;
+/** Raise this number with every change of the rules. A stored shape contains the version of its rules. */
+const SHAPE_VERSION = 1;
 
 type Found = Pick<RunShape, 'profile' | 'segments' | 'repetitions' | 'climbs' | 'heart_rate_drift_percent'>;
 
-/** What an activity was. Null: nothing was recorded. The same input always has the same shape. */
-export function shapeOf(recording: Recording | null, facts: Facts): RunShape {
+/** Computes the shape of an activity. `recording` is null if nothing was recorded. Equal input gives an equal shape and hash. */
+export function shapeOf(recording: Recording | null, facts: ShapeFacts): RunShape {
   const found = (recording && foundIn(recording, facts)) ?? UNRECORDED;
-  const told = { ...found, facts, drift: found.heart_rate_drift_percent };
+  const input = { ...found, facts, drift: found.heart_rate_drift_percent };
   const shape = {
     version: SHAPE_VERSION,
     ...found,
-    title: titleOf(told),
-    description: descriptionOf(told),
+    title: titleOf(input),
+    description: descriptionOf(input),
   };
   return { ...shape, hash: hashOf(shape) };
 }
@@ -38,11 +38,11 @@ const UNRECORDED: Found = {
   heart_rate_drift_percent: null,
 };
 
-function foundIn(recording: Recording, facts: Facts): Found | undefined {
+function foundIn(recording: Recording, facts: ShapeFacts): Found | undefined {
   const family = familyOf(facts.sport_type);
   const track = trackOf(recording, family);
   if (!track) return undefined;
-  const plan = planOf(track, facts);
+  const plan = analysisOf(track, facts);
   return {
     profile: plan.profile,
     segments: segmentsOf(track, plan),
@@ -50,4 +50,17 @@ function foundIn(recording: Recording, facts: Facts): Found | undefined {
     climbs: climbParts(track, plan.climbs),
     heart_rate_drift_percent: plan.drift === undefined ? null : rounded(plan.drift, 1),
   };
+}
+
+/** The hash does not depend on the order of keys. */
+function hashOf(value: unknown): string {
+  return createHash('sha256').update(canonical(value)).digest('hex');
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  const sorted = entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${sorted.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`;
 }

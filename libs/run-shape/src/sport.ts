@@ -1,4 +1,4 @@
-/** What decides how a recording is read. */
+/** The family of a sport decides how its recordings are analysed. */
 export type SportFamily = 'run' | 'ride' | 'swim' | 'walk' | 'hike' | 'strength' | 'other';
 
 const FAMILIES: ReadonlyMap<string, SportFamily> = new Map([
@@ -27,12 +27,12 @@ export function familyOf(sportType: string): SportFamily {
   return FAMILIES.get(sportType) ?? 'other';
 }
 
-/** On trails pace says as much about the ground as about the runner. */
+/** On trails the pace depends on the ground as much as on the runner. So a trail run is compared only with trail runs. */
 export function isOnTrail(sportType: string): boolean {
   return sportType === 'TrailRun';
 }
 
-/** Nobody moves faster by own strength for longer than a GPS error lasts. Metres a second. */
+/** In metres per second. A higher speed is an error of the receiver. */
 export function fastestSpeed(family: SportFamily): number {
   switch (family) {
     case 'run':

@@ -1,9 +1,8 @@
 export { isCalendarDate } from './contract/calendar-date.js';
-export { sleepNormalizedStored, type SleepNormalizedStored } from './contract/sleep-normalized-stored.js';
-export { sleepRawReceived, type SleepRawReceived } from './contract/sleep-raw-received.js';
-export { sleepRemoved, type SleepRemoved } from './contract/sleep-removed.js';
 export { SleepIngest } from './ingest/sleep-ingest.js';
-export { VendorInbox } from './native/vendor-inbox.js';
-export { Nights, type NightPage, type NightView } from './nights/nights.js';
+export { NightRecords, RECORD_REASONS } from './nights/night-records.js';
+export { SLEEP_CONSUMERS } from './normalise/normaliser.js';
+export { Nights } from './nights/nights.js';
+export { SleepRemains } from './records/sleep-remains.js';
 export { sleepRecords } from './records/sleep-records.js';
 export { SleepModule, SleepWorkModule } from './sleep.module.js';

@@ -1,42 +1,65 @@
-import { Module } from '@nestjs/common';
-import { OuraModule } from '#oura';
-import { WhoopModule } from '#whoop';
-import { Comparing } from './compare/comparing.js';
-import { ComparisonStore } from './compare/comparison-store.js';
-import { Erasures } from './erasures.js';
+import { Inject, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { ConsumerStates, LOGGER, type Logger, observeConsumers } from '#platform';
+import { VendorsModule } from '#vendors';
+import { EventHandlers, WebhooksModule } from '#webhooks';
 import { SleepIngest } from './ingest/sleep-ingest.js';
-import { Fetching } from './native/fetching.js';
-import { NativeLists } from './native/native-lists.js';
+import { HeldRecords } from './native/held-records.js';
 import { NativeNights } from './native/native-nights.js';
-import { RecordFetcher } from './native/record-fetcher.js';
-import { VendorInbox } from './native/vendor-inbox.js';
+import { RetiredConsumers } from './native/retired-consumers.js';
+import { SleepEvents } from './native/sleep-events.js';
+import { NightRecords } from './nights/night-records.js';
 import { Nights } from './nights/nights.js';
-import { Normalising } from './normalise/normalising.js';
+import { SLEEP_CONSUMERS } from './normalise/normaliser.js';
+import { SleepConsumer } from './normalise/sleep-consumer.js';
 import { SleepStore } from './normalise/sleep-store.js';
+import { Erasures } from './records/erasures.js';
+import { NightRetention } from './records/night-retention.js';
+import { SleepRemains } from './records/sleep-remains.js';
+import { ReconciliationStore } from './reconcile/reconciliation-store.js';
+import { SleepReconciliation } from './reconcile/sleep-reconciliation.js';
+import { SliceComparison } from './reconcile/slice-comparison.js';
 import { sleepRecords } from './records/sleep-records.js';
-import { Untold } from './records/untold.js';
+import { UnpublishedNights } from './records/unpublished-nights.js';
 
-/** What clients ask for: to take a night, to show them, to hand them out and to forget them. */
+/** For the api and other libs: takes, lists, exports and deletes nights. */
 @Module({
-  providers: [SleepIngest, Nights, VendorInbox, ...sleepRecords],
-  exports: [SleepIngest, Nights, VendorInbox, ...sleepRecords],
+  providers: [SleepIngest, NightRecords, Nights, ...sleepRecords],
+  exports: [SleepIngest, NightRecords, Nights, ...sleepRecords],
 })
-export class SleepModule {}
+export class SleepModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly consumers: ConsumerStates,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
 
-/** The work itself. */
+  onApplicationBootstrap(): void {
+    observeConsumers(this.consumers, SLEEP_CONSUMERS, this.logger);
+  }
+}
+
+/** For the worker: stores and publishes nights, fetches vendors' records, reconciles with vendors' lists, and erases messages. */
 @Module({
-  imports: [OuraModule, WhoopModule],
+  imports: [SleepModule, VendorsModule, WebhooksModule],
   providers: [
-    Normalising,
+    SleepConsumer,
     SleepStore,
     Erasures,
-    Untold,
+    NightRetention,
+    UnpublishedNights,
+    SleepRemains,
+    HeldRecords,
     NativeNights,
-    NativeLists,
-    RecordFetcher,
-    Fetching,
-    ComparisonStore,
-    Comparing,
+    SleepEvents,
+    RetiredConsumers,
+    ReconciliationStore,
+    SliceComparison,
+    SleepReconciliation,
   ],
+  exports: [SleepRemains],
 })
-export class SleepWorkModule {}
+export class SleepWorkModule {
+  constructor(handlers: EventHandlers, events: SleepEvents) {
+    handlers.register('sleep', events);
+    handlers.register('sleep_score', events);
+  }
+}

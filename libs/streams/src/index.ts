@@ -1,14 +1,17 @@
-export { type CountByStatus, StreamCounts, type StreamOverview } from './counts/stream-counts.js';
-export { type AttemptOutcome, StreamAttempts, type Target } from './fetch/stream-attempts.js';
-export { type Fetched, STREAM_SOURCE, type StreamSource, type Wanted } from './fetch/stream-source.js';
-export { UploadedStreams } from './fetch/uploaded-streams.js';
-export { FETCH_STATUSES, type FetchState, type FetchStatus } from './lifecycle/fetch-state.js';
-export { SettledStreams } from './lifecycle/settled-streams.js';
-export { type Due, StreamFetches } from './lifecycle/stream-fetches.js';
+export { type StreamCountByStatus, StreamCounts } from './counts/stream-counts.js';
+export { type AttemptOutcome, StreamAttempts } from './fetch/stream-attempts.js';
+export { FetchViews } from './lifecycle/fetch-view.js';
+export { FailedFetches, type FailedFilter, type FailureGroup } from './lifecycle/failed-fetches.js';
+export {
+  type BackfillOwner,
+  type DueFetch,
+  FETCH_STATUSES,
+  type FetchState,
+  StreamFetches,
+} from './lifecycle/stream-fetches.js';
 export { StreamRecords } from './personal-records.js';
-export { LARGEST_BYTES, type StreamAnswer } from './reading/answer.js';
 export { type Cut, cutName } from './reading/cut.js';
 export { Recordings, type StoredRecording } from './reading/recordings.js';
-export { type Question, type Reading, Streams } from './reading/streams.js';
+export { Streams } from './reading/streams.js';
 export { type Recording } from './recording/recording.js';
-export { StreamsModule } from './streams.module.js';
+export { StreamReadersModule, StreamsModule, StreamsWorkModule } from './streams.module.js';

@@ -1,26 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Database, loadSql, type Sql, timeScale } from '#platform';
+import { type Database, loadSql, timeScale } from '#platform';
 import { newAthlete } from '../../../test/harness/athletes.js';
+import { nodesOf, type PlanNode, plansOf, waysInto } from '../../../test/harness/plans.js';
 import { openTestDatabase, type OpenDatabase } from '../../../test/harness/test-database.js';
-import { FRESH_FOR_MS, patienceAt, STALE_AFTER_MS } from './lifecycle/retry-policy.js';
+import { StreamCounts } from './counts/stream-counts.js';
+import { FRESH_FOR_MS, retryArguments, STALE_AFTER_MS } from './lifecycle/retry-policy.js';
 import { StreamFetches } from './lifecycle/stream-fetches.js';
 import { encode } from './reading/answer.js';
 import { type Streams } from './reading/streams.js';
 import { connect, FETCHED_AT, newActivity, streamsOn } from './streams.harness.js';
 
-const patience = patienceAt(timeScale(1));
+const retry = retryArguments(timeScale(1));
 const statement = (file: string) => loadSql(import.meta.url, file).text;
 
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly Plans?: readonly PlanNode[];
-}
-
-/** What the statements look at where almost everything has been fetched. */
-describe('with 100,000 activities that are done with', () => {
+/** Query plans of the statements when almost all streams have been fetched. */
+describe('with 100,000 activities whose streams are fetched', () => {
   let open: OpenDatabase;
   let sql: Database;
   let athleteId: string;
@@ -34,11 +29,11 @@ describe('with 100,000 activities that are done with', () => {
     for (const one of athletes) await connect(sql, one);
     await sql.query(
       `insert into activity (
-         athlete_id, external_activity_id, name, sport_type, start_time, distance_m, moving_time_s, elapsed_time_s,
+         provider, athlete_id, external_activity_id, name, sport_type, start_time, distance_m, moving_time_s, elapsed_time_s,
          elevation_gain_m, manual, private, total_photo_count, asked_at, stream_fetch_status
        )
        select
-         ($1::uuid[])[1 + n % 100], n, '', 'Ride', now() - n * interval '1 minute', 1, 1, 1,
+         'strava', ($1::uuid[])[1 + n % 100], n, '', 'Ride', now() - n * interval '1 minute', 1, 1, 1,
          1, false, false, 0, now(), (array['success', 'unavailable', 'success'])[1 + n % 3]
        from generate_series(1, 100000) as n`,
       [athletes],
@@ -51,78 +46,76 @@ describe('with 100,000 activities that are done with', () => {
   }, 120_000);
   afterAll(() => open.close());
 
-  /** As it is planned for these values, and as it is for any: a prepared statement may get either. */
-  async function plansOf(text: string, values: readonly unknown[]): Promise<PlanNode[]> {
-    const plans: PlanNode[] = [];
-    for (const mode of ['force_custom_plan', 'force_generic_plan'])
-      await sql
-        .transaction(async (inside) => {
-          await inside.query(`set local plan_cache_mode = ${mode}`);
-          plans.push(await explain(inside, text, values));
-          throw new RolledBack();
-        })
-        .catch((error: unknown) => {
-          if (!(error instanceof RolledBack)) throw error;
-        });
-    return plans;
-  }
+  const explained = (text: string, values: readonly unknown[]) => plansOf(sql, text, values);
 
-  async function explain(inside: Sql, text: string, values: readonly unknown[]): Promise<PlanNode> {
-    const types = values.map(typeOf).join(', ');
-    await inside.query(`prepare explained (${types}) as ${text}`);
-    const list = values.map(literal).join(', ');
-    const { rows } = await inside.query<{ 'QUERY PLAN': Array<{ Plan: PlanNode }> }>(
-      `explain (analyze, format json) execute explained (${list})`,
-    );
-    await inside.query('deallocate explained');
-    return rows[0]!['QUERY PLAN'][0]!.Plan;
-  }
-
-  it('what an athlete’s backfill fetches next is found by the partial index of athletes', async () => {
-    for (const plan of await plansOf(statement('./lifecycle/sql/due.sql'), [athleteId, ...patience, 5]))
-      expect(looksAt(plan)).toEqual(['ix_activity_stream_backfill_athlete']);
+  it('finds the next streams of an athlete’s backfill by ix_activity_stream_backfill_eligible', async () => {
+    for (const plan of await explained(statement('./lifecycle/sql/due.sql'), [
+      athleteId,
+      ...retry,
+      5,
+      'strava',
+    ]))
+      expect(indexesUsed(plan)).toEqual(['ix_activity_stream_backfill_eligible']);
   });
 
-  it('what an athlete’s backfill fetches next comes out of it in order', async () => {
-    for (const plan of await plansOf(statement('./lifecycle/sql/due.sql'), [athleteId, ...patience, 5]))
+  it('reads the next streams of an athlete’s backfill from the index in order, without a sort', async () => {
+    for (const plan of await explained(statement('./lifecycle/sql/due.sql'), [
+      athleteId,
+      ...retry,
+      5,
+      'strava',
+    ]))
       expect(nodesOf(plan).map((node) => node['Node Type'])).not.toContain('Sort');
-    expect(await new StreamFetches(sql, timeScale(1)).due(athleteId, 5)).toMatchObject([{ id: dueId }]);
+    expect(
+      await new StreamFetches(sql, timeScale(1)).due({ athleteId, provider: 'strava' }, 5),
+    ).toMatchObject([{ id: dueId }]);
+  });
+
+  it('finds athletes with due streams by ix_activity_stream_backfill_eligible', async () => {
+    for (const plan of await explained(statement('./lifecycle/sql/athletes-with-due.sql'), [
+      ...retry,
+      ['strava'],
+    ]))
+      expect(indexesUsed(plan)).toEqual(['ix_activity_stream_backfill_eligible']);
+  });
+
+  it('the count of the streams left to fetch reads only deferred activities', async () => {
+    await new StreamCounts(sql).fold();
+    for (const plan of await explained(statement('./counts/sql/count-left.sql'), [3, 'strava']))
+      expect(indexesUsed(plan)).toEqual(['activity_stream_deferred']);
   });
 
   it.each([
-    ['who has something due is found', './lifecycle/sql/athletes-with-due.sql'],
-    ['what is left to fetch is counted', './counts/sql/count-left.sql'],
-  ])('%s by a partial index', async (_, file) => {
-    for (const plan of await plansOf(statement(file), [...patience]))
-      for (const index of looksAt(plan)) expect(index).toMatch(/^ix_activity_stream_backfill_/);
+    ['by state', 'count-total', []],
+    ['by athlete', 'count-by-athlete', [10]],
+    ['of some athletes', 'count-of-athletes', [['00000000-0000-0000-0000-000000000000']]],
+  ])('counts activities %s without reading the table activity', async (_, file, values) => {
+    for (const plan of await explained(statement(`./counts/sql/${file}.sql`), values))
+      expect(waysInto('activity', plan)).toEqual([]);
   });
 
-  it('what is stale is found by the index of those under way', async () => {
-    for (const plan of await plansOf(statement('./lifecycle/sql/clean-up.sql'), [STALE_AFTER_MS]))
-      expect(looksAt(plan)).toEqual(['activity_stream_fetching']);
+  it('finds stale fetches by the index activity_stream_fetching', async () => {
+    for (const plan of await explained(statement('./lifecycle/sql/clean-up.sql'), [STALE_AFTER_MS]))
+      expect(indexesUsed(plan)).toEqual(['activity_stream_fetching']);
   });
 
   it.each([
-    ['a claim', 'claim', () => [dueId, ...patience, FRESH_FOR_MS]],
-    ['a reset', 'reset', () => [dueId]],
-  ] as const)('%s looks the activity up by its id', async (_, file, values) => {
-    for (const plan of await plansOf(statement(`./lifecycle/sql/${file}.sql`), values()))
-      expect(looksAt(plan)).toEqual(['activity_pkey']);
+    ['a claim', 'claim', () => [dueId, ...retry, FRESH_FOR_MS]],
+    ['a reset', 'reset', () => [dueId, ['strava']]],
+  ] as const)('%s of a stream fetch finds the activity by its primary key', async (_, file, values) => {
+    for (const plan of await explained(statement(`./lifecycle/sql/${file}.sql`), values()))
+      expect(indexesUsed(plan)).toEqual(['activity_pkey']);
   });
 
-  /** The indexes by which activities are found; a scan of all of them is its own entry. */
-  function looksAt(plan: PlanNode): string[] {
-    const found = nodesOf(plan).flatMap((node) => {
-      if (node['Node Type'].startsWith('Seq Scan') && node['Relation Name'] === 'activity')
-        return ['all of them'];
-      return node['Index Name']?.includes('activity') ? [node['Index Name']] : [];
-    });
+  /** The indexes by which a plan reads `activity`; a sequential scan is an entry, too. */
+  function indexesUsed(plan: PlanNode): string[] {
+    const found = waysInto('activity', plan);
     expect(found.length).toBeGreaterThan(0);
-    return [...new Set(found)];
+    return found;
   }
 });
 
-describe('a reader who has the version', () => {
+describe('reading the bytes of streams', () => {
   let open: OpenDatabase;
   let sql: Database;
   let athleteId: string;
@@ -131,7 +124,7 @@ describe('a reader who has the version', () => {
   const newStreams = () => streamsOn(sql);
 
   beforeAll(async () => {
-    // One session, so that its statistics are its own to flush.
+    // One session, since `pg_stat_force_next_flush` flushes the statistics of its own session only.
     open = await openTestDatabase([], { poolSize: 1 });
     sql = open.database;
     athleteId = await newAthlete(sql);
@@ -157,43 +150,30 @@ describe('a reader who has the version', () => {
     return Number(rows[0]!.blocks);
   }
 
-  async function touchedBy(
+  async function readCountingBlocks(
     streams: Streams,
-    has: readonly string[],
+    knownVersions: readonly string[],
   ): Promise<{ kind: string; blocks: number }> {
     const before = await toastBlocks();
-    const { kind } = await streams.read({ athleteId, activityId, cut: {}, has, waitMs: 0 });
+    const { kind } = await streams.read({ athleteId, activityId, cut: {}, knownVersions, waitMs: 0 });
     return { kind, blocks: (await toastBlocks()) - before };
   }
 
-  it.each(['the version', '*'])('is answered without touching the bytes: %s', async (named) => {
-    const has = [named === '*' ? '*' : etag];
-    expect(await touchedBy(newStreams(), has)).toEqual({ kind: 'unchanged', blocks: 0 });
-  });
+  it.each(['the current version', '*'])(
+    'answers "unchanged" to a reader with %s without reading the bytes of streams',
+    async (named) => {
+      const known = [named === '*' ? '*' : etag];
+      expect(await readCountingBlocks(newStreams(), known)).toEqual({ kind: 'unchanged', blocks: 0 });
+    },
+  );
 
-  it('is who spares them: others get them, from the table twice and then from memory', async () => {
+  it('reads the bytes of streams from the table twice and then from the cache', async () => {
     const streams = newStreams();
-    const first = await touchedBy(streams, ['an older version']);
+    const first = await readCountingBlocks(streams, ['an older version']);
     expect(first).toMatchObject({ kind: 'stored' });
     expect(first.blocks).toBeGreaterThan(0);
-    // What is read once is not worth the place of something that is read again and again.
-    expect((await touchedBy(streams, [])).blocks).toBeGreaterThan(0);
-    expect(await touchedBy(streams, [])).toEqual({ kind: 'stored', blocks: 0 });
+    // A body is cached only when it is read for the second time.
+    expect((await readCountingBlocks(streams, [])).blocks).toBeGreaterThan(0);
+    expect(await readCountingBlocks(streams, [])).toEqual({ kind: 'stored', blocks: 0 });
   });
 });
-
-class RolledBack extends Error {}
-
-function nodesOf(plan: PlanNode): PlanNode[] {
-  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-}
-
-function typeOf(value: unknown): string {
-  if (Array.isArray(value)) return 'float8[]';
-  if (typeof value === 'number') return Number.isInteger(value) && value < 1_000 ? 'integer' : 'float8';
-  return /^[\da-f-]{36}$/.test(String(value)) ? 'uuid' : 'text';
-}
-
-function literal(value: unknown): string {
-  return Array.isArray(value) ? `array[${value.join(',')}]` : `'${String(value)}'`;
-}

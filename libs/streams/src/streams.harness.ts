@@ -1,38 +1,47 @@
 // For specs only.
 import { randomUUID } from 'node:crypto';
-import { createLogger, type Database, type Sql, timeScale } from '#platform';
+import { createLogger, type Database, type Sql, StandbyReads, timeScale } from '#platform';
+import { type Budgets } from '#rate-limit';
+import {
+  type CallContext,
+  type CallOutcome,
+  type RawStreams,
+  type Sources,
+  type StreamSource,
+  type VendorId,
+} from '#vendors';
 import { StreamAttempts } from './fetch/stream-attempts.js';
-import { StreamEndings } from './fetch/stream-endings.js';
-import { type Fetched, type StreamSource, type Wanted } from './fetch/stream-source.js';
-import { type Claim, type FetchStatus } from './lifecycle/fetch-state.js';
-import { StreamFetches } from './lifecycle/stream-fetches.js';
+import { FetchOutcomes } from './fetch/fetch-outcomes.js';
+import { type FetchClaim, type FetchStatus, StreamFetches } from './lifecycle/stream-fetches.js';
 import { encode, type Stored } from './reading/answer.js';
 import { Bodies } from './reading/bodies.js';
 import { Heads } from './reading/heads.js';
+import { Cutter } from './reading/cutter.js';
 import { type PromptFetch } from './reading/prompt-fetch.js';
 import { Streams } from './reading/streams.js';
 
-/** Lengths of time as Postgres writes them: `6 minutes`. */
+/** A duration as Postgres writes it: `6 minutes`. */
 type Interval = string;
 
-/** What matters of an activity; the rest is as with most. */
+/** The fields of an activity that a test sets; the others have usual values. */
 export interface Given {
+  readonly provider?: VendorId;
   readonly status?: FetchStatus;
   readonly error?: string;
   readonly retries?: number;
   readonly empties?: number;
   readonly fence?: number;
-  /** So long ago. */
+  /** Time since the last attempt. */
   readonly attempted?: Interval;
-  /** In so long. */
+  /** Time until the deferral ends. */
   readonly deferredFor?: Interval;
-  /** So long ago. */
+  /** Time since the activity ended. */
   readonly ended?: Interval;
   readonly manual?: boolean;
   readonly externalId?: string | null;
 }
 
-export interface State {
+interface State {
   readonly status: FetchStatus;
   readonly error: string | null;
   readonly retries: number;
@@ -51,13 +60,13 @@ export async function newActivity(sql: Sql, athleteId: string, given: Given = {}
   const whole = { ...needs[status as keyof typeof needs], ...given };
   await sql.query(
     `insert into activity (
-       id, athlete_id, external_activity_id, name, sport_type, start_time, distance_m, moving_time_s, elapsed_time_s,
+       id, athlete_id, provider, external_activity_id, name, sport_type, start_time, distance_m, moving_time_s, elapsed_time_s,
        elevation_gain_m, manual, private, total_photo_count, asked_at,
        stream_fetch_status, stream_fetch_error, stream_fetch_retry_count, stream_fetch_empty_count, stream_fetch_fence,
        stream_fetch_attempted_at, stream_fetch_deferred_until
      )
      values (
-       $1, $2, $3, 'Ride', 'Ride', now() - $4::interval - $5::integer * interval '1 second', 30000, $5, $5,
+       $1, $2, $14, $3, 'Ride', 'Ride', now() - $4::interval - $5::integer * interval '1 second', 30000, $5, $5,
        100, $6, false, 0, now(),
        $7, $8, $9, $10, $11,
        now() - $12::interval, now() + $13::interval
@@ -76,6 +85,7 @@ export async function newActivity(sql: Sql, athleteId: string, given: Given = {}
       whole.fence ?? 0,
       whole.attempted ?? null,
       whole.deferredFor ?? null,
+      whole.provider ?? 'strava',
     ],
   );
   return id;
@@ -99,7 +109,7 @@ export async function stateOf(sql: Sql, id: string): Promise<State> {
   return rows[0];
 }
 
-/** The row of streams with the version of the row itself: one that was written again is another. */
+/** The row of streams with its `xmin`, which changes when the row is written again, even with equal values. */
 export async function streamOf(sql: Sql, id: string): Promise<Record<string, unknown> | undefined> {
   const { rows } = await sql.query<Record<string, unknown>>(
     `select xmin::text, activity_stream.* from activity_stream where activity_id = $1`,
@@ -108,7 +118,7 @@ export async function streamOf(sql: Sql, id: string): Promise<Record<string, unk
   return rows[0];
 }
 
-/** As if that much time had gone by since whatever happened to these activities. */
+/** Moves the timestamps of these activities into the past, so that `interval` seems to have passed. */
 export async function passTime(sql: Sql, ids: readonly string[], interval: Interval): Promise<void> {
   await sql.query(
     `update activity
@@ -120,64 +130,85 @@ export async function passTime(sql: Sql, ids: readonly string[], interval: Inter
   );
 }
 
-/** The claim that would be the current one of this fence. */
-export function claimOf(id: string, fence: number): Claim {
+/** The claim that has this fence. */
+export function claimOf(id: string, fence: number): FetchClaim {
   return { id, fence: String(fence), retry_count: 0, empty_count: 0, is_fresh: false };
 }
 
 export const FETCHED_AT = new Date('2026-11-18T09:00:00Z');
 
-/** A small recording, told apart by its watts. */
+/** A small recording; its watts identify it. */
 export function aStored(id: string, watts = 1, fetchedAt = FETCHED_AT): Promise<Stored> {
   return encode(id, 'strava', fetchedAt, { channels: { time: [0, 1], watts: [watts, null] }, pointCount: 2 });
 }
 
-export async function connect(sql: Sql, athleteId: string, status = 'active'): Promise<void> {
+export async function connect(
+  sql: Sql,
+  athleteId: string,
+  status = 'active',
+  provider: VendorId = 'strava',
+): Promise<void> {
   await sql.query(
     `insert into connection (
        athlete_id, provider, vendor_athlete_id, scopes, status, access_token, refresh_token, key_version, expires_at
      )
-     values ($1, 'strava', $3, '{}', $2, '', '', 1, now())`,
-    [athleteId, status, athleteId],
+     values ($1, $4, $3, '{}', $2, '', '', 1, now())`,
+    [athleteId, status, athleteId, provider],
   );
 }
 
-/** A vendor who answers what it is told to. */
+interface StreamRequest extends CallContext {
+  readonly externalActivityId: string;
+}
+
+export type Fetched = CallOutcome<RawStreams>;
+
+export const UNCLAIMED: Fetched = {
+  kind: 'notNow',
+  because: 'unclaimed',
+  retryAfterMs: 0,
+  reason: 'unclaimed',
+};
+
+/** A vendor that answers as its `script` says. */
 export class ScriptedSource implements StreamSource {
-  readonly name = 'strava';
-  readonly longestCallMs = 1_000;
-  readonly asked: Wanted[] = [];
-  remaining: () => Promise<number | null> = () => Promise.resolve(37);
-  script: (wanted: Wanted) => Promise<Fetched> = () => Promise.reject(new Error('not told what to answer'));
+  readonly requests: StreamRequest[] = [];
+  remaining: () => Promise<number[]> = () => Promise.resolve([37, 800]);
+  script: (claim: () => Promise<boolean>) => Promise<Fetched> = () =>
+    Promise.reject(new Error('the script is not set'));
 
-  fetch(wanted: Wanted): Promise<Fetched> {
-    this.asked.push(wanted);
-    return this.script(wanted);
-  }
-  budgetRemaining(): Promise<number | null> {
-    return this.remaining();
+  streams(context: CallContext, externalActivityId: string): Promise<Fetched> {
+    this.requests.push({ ...context, externalActivityId });
+    return this.script(context.claim ?? (() => Promise.resolve(true)));
   }
 
-  answers(fetched: Fetched): void {
-    this.script = async (wanted) => ((await wanted.claim()) ? fetched : { kind: 'unclaimed' });
+  claimAndAnswer(fetched: Fetched): void {
+    this.script = async (claim) => ((await claim()) ? fetched : UNCLAIMED);
   }
 
-  refuses(fetched: Fetched): void {
+  answerWithoutClaim(fetched: Fetched): void {
     this.script = () => Promise.resolve(fetched);
   }
 }
 
 const silent = createLogger({ level: 'silent', process: 'test' });
 
-export function attemptsWith(sql: Database, source: StreamSource, logger = silent): StreamAttempts {
+export function attemptsWith(
+  sql: Database,
+  source: StreamSource & Partial<Pick<ScriptedSource, 'remaining'>>,
+  logger = silent,
+): StreamAttempts {
   const scale = timeScale(1);
   const fetches = new StreamFetches(sql, scale);
-  const endings = new StreamEndings(fetches, { nowMs: () => FETCHED_AT.getTime() }, source, scale);
-  return new StreamAttempts(fetches, endings, source, scale, logger);
+  const outcomes = new FetchOutcomes(fetches, { nowMs: () => FETCHED_AT.getTime() }, scale);
+  const sources = { streams: () => source } as unknown as Sources;
+  const gauges = async () => (await source.remaining?.())?.map((remaining) => ({ remaining })) ?? [];
+  const budgets = { of: () => ({ gauges }) } as unknown as Budgets;
+  return new StreamAttempts(fetches, outcomes, sources, budgets, logger);
 }
 
-/** As one process reads them, with a memory of its own. Without `prompt` nobody may wait. */
+/** The reading side of one process, with a cache of its own. Without `prompt` a test must not pass `waitMs`. */
 export function streamsOn(database: Database, prompt?: PromptFetch): Streams {
   const heads = new Heads(database, timeScale(1));
-  return new Streams(heads, new Bodies(database), prompt as PromptFetch);
+  return new Streams(heads, new Bodies(new StandbyReads(database), new Cutter()), prompt as PromptFetch);
 }

@@ -1,71 +1,111 @@
-import { Injectable } from '@nestjs/common';
-import { Database, fenceRejected, loadSql, type Sql, type Statement } from '#platform';
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG, Database, type Fenced, FencedRows, loadSql, type Sql, type Statement } from '#platform';
+import { type RunKey, type RunListener } from '#processing';
+import { type ProductConfig, settingsOf, VENDOR_IDS, type VendorId } from '#vendors';
 
 const plan = loadSql(import.meta.url, './sql/plan.sql');
 const claim = loadSql(import.meta.url, './sql/claim.sql');
-const renew = loadSql(import.meta.url, './sql/renew.sql');
 const postpone = loadSql(import.meta.url, './sql/postpone.sql');
 const finish = loadSql(import.meta.url, './sql/finish.sql');
 
-/** The right to try once. */
-export interface Claim {
+/** The right to one attempt, until its lease ends. */
+export interface WriteBackClaim extends Fenced {
   readonly activity_id: string;
-  readonly fence: string;
-  /** This one included. */
+  /** Attempts so far, this one included. */
   readonly attempts: number;
   readonly title: string;
   readonly description: string;
   readonly athlete_id: string;
+  readonly provider: VendorId;
   readonly external_activity_id: string;
   readonly imported_name: string | null;
-  /** Null: not connected. */
+  /** Null if the athlete is not connected. */
   readonly scopes: readonly string[] | null;
 }
 
-export type End = 'written' | 'left' | 'refused';
+export type WriteBackOutcome = 'written' | 'left' | 'refused';
 
-/** As its athlete sees it. */
-export interface WriteBackView {
-  readonly status: 'pending' | 'writing' | End;
+/** A write-back as its athlete sees it. */
+interface WriteBackView {
+  readonly status: 'pending' | 'writing' | WriteBackOutcome;
   readonly reason: string | null;
   readonly finished_at: Date | null;
 }
 
-/** The rows, judged by the database's clock. All writes under a claim answer false where it is over. */
+/** Stores write-backs. Leases follow the database's clock. A write under a claim returns false if another worker has taken over. */
 @Injectable()
 export class WriteBackStore {
+  private readonly rows = new FencedRows('write_back', 'write_back', 'athlete_id', 'activity_id');
+
   constructor(private readonly database: Database) {}
 
-  async plan(sql: Sql, runIds: readonly string[]): Promise<void> {
-    await sql.query(plan, [runIds]);
+  /** `providers`: the vendors that our words are written to. */
+  async plan(sql: Sql, runs: readonly RunKey[], providers: readonly VendorId[]): Promise<void> {
+    const athletes = runs.map(({ athlete_id }) => athlete_id);
+    const runIds = runs.map(({ run_id }) => run_id);
+    await sql.query(plan, [athletes, runIds, providers]);
   }
 
-  async claim(leaseMs: number): Promise<Claim | undefined> {
-    const { rows } = await this.database.query<Claim>(claim, [leaseMs]);
+  async claim(leaseMs: number): Promise<WriteBackClaim | undefined> {
+    const { rows } = await this.database.query<WriteBackClaim>(claim, [leaseMs]);
     return rows[0];
   }
 
-  renew({ activity_id, fence }: Claim, leaseMs: number): Promise<boolean> {
-    return this.isOurs(renew, [activity_id, fence, leaseMs]);
+  renew(held: WriteBackClaim, leaseMs: number): Promise<boolean> {
+    return this.rows.renew(this.database, [held.athlete_id, held.activity_id], held, leaseMs);
   }
 
-  postpone({ activity_id, fence }: Claim, reason: string, forMs: number, counts: boolean): Promise<boolean> {
-    return this.isOurs(postpone, [activity_id, fence, reason, forMs, counts]);
+  postpone(
+    { athlete_id, activity_id, fence }: WriteBackClaim,
+    reason: string,
+    forMs: number,
+    counts: boolean,
+  ): Promise<boolean> {
+    return this.isOurs(postpone, [athlete_id, activity_id, fence, reason, forMs, counts]);
   }
 
-  finish({ activity_id, fence }: Claim, end: End, reason: string | null): Promise<boolean> {
-    return this.isOurs(finish, [activity_id, fence, end, reason]);
+  finish(
+    { athlete_id, activity_id, fence }: WriteBackClaim,
+    end: WriteBackOutcome,
+    reason: string | null,
+  ): Promise<boolean> {
+    return this.isOurs(finish, [athlete_id, activity_id, fence, end, reason]);
   }
 
-  /** Of an activity that has been found to be the athlete's. Nothing where nothing is to be written. */
-  async find(activityId: string): Promise<WriteBackView | undefined> {
-    const statement = 'select status, reason, finished_at from write_back where activity_id = $1';
-    return (await this.database.query<WriteBackView>(statement, [activityId])).rows[0];
+  /** Undefined if no write-back was planned, or if the activity is not the athlete's. */
+  async find(athleteId: string, activityId: string): Promise<WriteBackView | undefined> {
+    const statement = `
+      select status, reason, finished_at
+      from write_back
+      where athlete_id = $1 and activity_id = $2`;
+    return (await this.database.query<WriteBackView>(statement, [athleteId, activityId])).rows[0];
   }
 
   private async isOurs(statement: Statement, values: readonly unknown[]): Promise<boolean> {
-    const { count } = await this.database.query(statement, values);
-    if (count === 0) fenceRejected.inc({ kind: 'write_back' });
-    return count > 0;
+    return this.rows.accepted(await this.database.query(statement, values));
+  }
+}
+
+/** The vendors that the operator lets us write to. */
+export function writtenVendors(config: ProductConfig): readonly VendorId[] {
+  return VENDOR_IDS.filter((id) => settingsOf(config, id).writesBack);
+}
+
+/** Plans a write-back when a run has made a title and a description, in the transaction that ends the run. */
+@Injectable()
+export class PlannedWriteBacks implements RunListener {
+  readonly isOn: boolean;
+  private readonly providers: readonly VendorId[];
+
+  constructor(
+    private readonly store: WriteBackStore,
+    @Inject(CONFIG) config: ProductConfig,
+  ) {
+    this.providers = writtenVendors(config);
+    this.isOn = this.providers.length > 0;
+  }
+
+  succeeded(sql: Sql, runs: readonly RunKey[]): Promise<void> {
+    return this.store.plan(sql, runs, this.providers);
   }
 }

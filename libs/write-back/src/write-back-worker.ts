@@ -1,161 +1,199 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Counter } from 'prom-client';
 import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
-import {
-  type Config,
   CONFIG,
   DependencyUnavailable,
   LOGGER,
   type Logger,
-  Loop,
   TIME_SCALE,
   type TimeScale,
+  type Worker,
+  Workers,
 } from '#platform';
 import {
-  CallUnwanted,
-  LONGEST_STRAVA_CALL_MS,
-  StravaBudgetUnavailable,
-  StravaClient,
-  StravaForbidden,
-  StravaNotFound,
-  StravaOutage,
-  StravaRateLimited,
-  StravaRequestRefused,
-  StravaTokenRevoked,
-  type Who,
-} from '#strava';
-import { whoseWords } from './words.js';
-import { writeBacks } from './write-back-metrics.js';
-import { type Claim, type End, WriteBackStore } from './write-back-store.js';
+  type CallContext,
+  type CallFailure,
+  LONGEST_CALL_MS,
+  type ProductConfig,
+  Sources,
+  VENDORS,
+} from '#vendors';
+import { authorOf } from './activity-text.js';
+import {
+  type WriteBackClaim,
+  type WriteBackOutcome,
+  WriteBackStore,
+  writtenVendors,
+} from './write-back-store.js';
+
+const writeBacks = new Counter({
+  name: 'write_backs_total',
+  help: 'Attempts to write our words to the vendor, by how they ended',
+  labelNames: ['result'],
+});
 
 const SECOND_MS = 1_000;
 const EVERY_MS = SECOND_MS;
 const LEASE_MS = 60 * SECOND_MS;
-// After the call comes the row.
+// The lease must also last while the row is written after the call.
 const STORING_MS = 2 * SECOND_MS;
-const NOBODY_COUNTS_MS = 60 * SECOND_MS;
+const BUDGET_AWAY_RETRY_MS = 60 * SECOND_MS;
 const RETRY_AFTER_MS = 5 * 60 * SECOND_MS;
 const MOST_ATTEMPTS = 5;
-// Through a window's boundary.
+// Longer than the guards before and after a window's boundary, 2 s each.
 const WAIT_MS = 5 * SECOND_MS;
-const SCOPE = 'activity:write';
 
-type Outcome =
-  | { readonly kind: End; readonly reason: string | null }
-  | { readonly kind: 'later'; readonly reason: string; readonly forMs: number; readonly counts: boolean }
-  /** Another has taken over: nothing was sent, and nothing is to be said. */
+type AttemptResult =
+  | { readonly kind: WriteBackOutcome; readonly reason: string | null }
+  | { readonly kind: 'notNow'; readonly reason: string; readonly forMs: number; readonly counts: boolean }
+  /** Another worker has taken over. This worker sent no write and records nothing. */
   | { readonly kind: 'fenced' };
 
 /**
- * Writes titles and descriptions to the vendor, each once. Before every call it looks what is there: where a person's words
- * are, they stay; where ours are, an earlier call has arrived although nobody knew. A call is made under a lease that outlives
- * it and never repeated blindly.
+ * Writes titles and descriptions to the vendor. Before each write the worker reads the activity. The worker keeps the athlete's own text.
+ * If the vendor already has our text, an earlier write has arrived and its answer was lost. The lease lasts longer than the longest call.
+ *
+ * | failure                                    | next attempt             | counts |
+ * | ------------------------------------------ | ------------------------ | ------ |
+ * | no permit: a window is full                | when the window opens    | no     |
+ * | the budget's state is unavailable          | 1 min                    | no     |
+ * | outage before the write was sent           | 5 min                    | no     |
+ * | no clear answer to the write, or a bug     | 5 min                    | yes    |
+ *
+ * After five counted attempts, 25 min in all, the write-back is `refused`. Not guaranteed: our write
+ * overwrites an edit that the athlete makes between our read and our write.
  */
 @Injectable()
-export class WriteBackWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: Loop;
-  private readonly leaseMs: number;
+export class WriteBackWorker implements OnApplicationBootstrap {
+  private readonly worker: Worker<WriteBackClaim, AttemptResult>;
 
   constructor(
     private readonly store: WriteBackStore,
-    private readonly strava: StravaClient,
-    @Inject(CONFIG) private readonly config: Config,
+    private readonly sources: Sources,
+    @Inject(CONFIG) private readonly config: ProductConfig,
     @Inject(TIME_SCALE) private readonly scale: TimeScale,
+    workers: Workers,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    const everyMs = scale.sweep(EVERY_MS);
-    this.leaseMs = Math.max(scale.guard(LEASE_MS), LONGEST_STRAVA_CALL_MS + WAIT_MS + STORING_MS);
-    this.loop = new Loop('write back', async () => ((await this.runOnce()) ? 0 : everyMs), logger);
+    this.worker = workers.of<WriteBackClaim, AttemptResult>({
+      name: 'write-backs',
+      lease: { ms: LEASE_MS, atLeastMs: LONGEST_CALL_MS + WAIT_MS + STORING_MS },
+      everyMs: EVERY_MS,
+      claim: (leaseMs) => store.claim(leaseMs),
+      renew: (claim, leaseMs) => store.renew(claim, leaseMs),
+      run: (claim) => this.outcomeOf(claim),
+      failed: (claim, err) => this.unclear(claim, { err, reason: reasonOf(err) }, true),
+      settle: (claim, outcome) => this.settle(claim, outcome),
+      about: ({ activity_id, athlete_id, attempts }) => ({ activity_id, athlete_id, attempts }),
+    });
   }
 
   onApplicationBootstrap(): void {
-    if (this.config.strava.writesBack) this.loop.start();
+    if (writtenVendors(this.config).length > 0) this.worker.start();
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    if (this.config.strava.writesBack) await this.loop.stop();
-  }
-
-  /** Answers whether there was something to do. */
+  /** False if no write-back was due. */
   async runOnce(): Promise<boolean> {
-    const claim = await this.store.claim(this.leaseMs);
-    if (!claim) return false;
-    const outcome = await this.outcomeOf(claim);
+    return (await this.worker.runOne()) !== undefined;
+  }
+
+  private async settle(claim: WriteBackClaim, outcome: AttemptResult): Promise<boolean> {
     const isOurs = await this.record(claim, outcome);
-    const result = isOurs ? outcome.kind : 'fenced';
+    const result = isOurs ? resultOf(outcome) : 'fenced';
     writeBacks.inc({ result });
     const reason = 'reason' in outcome ? outcome.reason : null;
     const { activity_id, athlete_id, attempts } = claim;
     this.logger.info({ activity_id, athlete_id, attempts, result, reason }, 'write back attempted');
-    return true;
+    return isOurs;
   }
 
-  private async outcomeOf(claim: Claim): Promise<Outcome> {
-    if (claim.scopes === null) return { kind: 'refused', reason: 'Strava is not connected' };
-    if (!claim.scopes.includes(SCOPE))
-      return { kind: 'refused', reason: `The connection to Strava lacks ${SCOPE}: connect it again` };
+  private async outcomeOf(claim: WriteBackClaim): Promise<AttemptResult> {
+    const { title, oauth } = VENDORS[claim.provider];
+    if (claim.scopes === null) return { kind: 'refused', reason: `${title} is not connected` };
+    const lacking = oauth.writeScopes?.find((scope) => !claim.scopes?.includes(scope));
+    if (lacking !== undefined)
+      return { kind: 'refused', reason: `The connection to ${title} lacks ${lacking}: connect it again` };
     if (claim.attempts > MOST_ATTEMPTS)
-      return { kind: 'refused', reason: 'Given up: it could not be told whether Strava has it' };
+      return {
+        kind: 'refused',
+        reason: `Given up: it is unknown whether ${title} has the title and description`,
+      };
     const progress = { isSent: false };
     try {
       return await this.write(claim, progress);
-    } catch (error) {
-      return this.failureOf(claim, error, progress.isSent);
+    } catch (err) {
+      const counts = progress.isSent || !(err instanceof DependencyUnavailable);
+      return this.unclear(claim, { err, reason: reasonOf(err) }, counts);
     }
   }
 
-  private async write(claim: Claim, progress: { isSent: boolean }): Promise<Outcome> {
+  private async write(claim: WriteBackClaim, progress: { isSent: boolean }): Promise<AttemptResult> {
     const { athlete_id: athleteId, external_activity_id: id, title: name, description } = claim;
     const ours = { name, description };
-    // Nobody waits for it, but people look at what they have just uploaded: before the backfill, after those who wait.
-    const who: Who = {
+    // Class import: no athlete waits for a write-back. It goes before the backfill, because athletes look at their newest activity.
+    const context: CallContext = {
       athleteId,
       class: 'import',
       waitMs: WAIT_MS,
-      claim: () => this.store.renew(claim, this.leaseMs),
+      claim: () => this.store.renew(claim, this.worker.leaseMs),
     };
-    switch (whoseWords(await this.strava.activity(who, id), claim.imported_name, ours)) {
+    const source = this.sources.activities(claim.provider);
+    const activity = await source.activity(context, id);
+    if (activity.kind !== 'ok') return this.afterFailure(claim, activity, false);
+    switch (authorOf(activity.value, claim.imported_name, ours)) {
       case 'theirs':
         return { kind: 'left', reason: 'The athlete has written their own title or description' };
-      case 'untouched':
-        progress.isSent = true;
-        // Not after a wait, in which the athlete may find words of their own.
-        await this.strava.updateActivity({ ...who, waitMs: 0 }, id, ours);
-        return { kind: 'written', reason: null };
       case 'ours':
         return { kind: 'written', reason: null };
+      case 'untouched': {
+        if (!source.update)
+          return { kind: 'refused', reason: 'The activities of this vendor cannot be changed' };
+        progress.isSent = true;
+        // The write does not wait for a permit, because the athlete could edit the activity during the wait.
+        const written = await source.update({ ...context, waitMs: 0 }, id, ours);
+        return written.kind === 'ok'
+          ? { kind: 'written', reason: null }
+          : this.afterFailure(claim, written, true);
+      }
     }
   }
 
-  private failureOf(claim: Claim, error: unknown, isSent: boolean): Outcome {
-    if (error instanceof CallUnwanted) return { kind: 'fenced' };
-    const reason = error instanceof Error ? error.message : String(error);
-    if (error instanceof StravaRateLimited)
-      return { kind: 'later', reason, forMs: error.retryAfterMs, counts: false };
-    if (error instanceof StravaBudgetUnavailable)
-      return { kind: 'later', reason, forMs: this.scale.wait(NOBODY_COUNTS_MS), counts: false };
-    if (error instanceof StravaNotFound) return { kind: 'left', reason };
-    if (
-      error instanceof StravaForbidden ||
-      error instanceof StravaTokenRevoked ||
-      error instanceof StravaRequestRefused
-    )
-      return { kind: 'refused', reason };
-    // No answer, or none that can be read: the next attempt looks whether it has arrived. An outage in which nothing was sent may
-    // last as long as it likes.
-    this.logger.warn({ err: error, activity_id: claim.activity_id }, 'write back without a clear answer');
-    const counts = isSent || !(error instanceof StravaOutage || error instanceof DependencyUnavailable);
-    return { kind: 'later', reason, forMs: this.scale.wait(RETRY_AFTER_MS), counts };
+  private afterFailure(claim: WriteBackClaim, failure: CallFailure, isSent: boolean): AttemptResult {
+    const { reason } = failure;
+    switch (failure.kind) {
+      case 'notNow': {
+        if (failure.because === 'unclaimed') return { kind: 'fenced' };
+        const forMs =
+          failure.because === 'budgetUnavailable'
+            ? this.scale.wait(BUDGET_AWAY_RETRY_MS)
+            : failure.retryAfterMs;
+        return { kind: 'notNow', reason, forMs, counts: false };
+      }
+      case 'gone':
+        return { kind: 'left', reason };
+      case 'revoked':
+      case 'refused':
+        return { kind: 'refused', reason };
+      case 'broken':
+        return this.unclear(claim, { reason }, isSent || failure.because === 'malformed');
+    }
   }
 
-  private record(claim: Claim, outcome: Outcome): Promise<boolean> {
+  /** The vendor gave no answer or an unreadable one. The next attempt reads the activity to learn whether the write has arrived. */
+  private unclear(
+    { activity_id }: WriteBackClaim,
+    cause: { readonly reason: string; readonly err?: unknown },
+    counts: boolean,
+  ): AttemptResult {
+    this.logger.warn({ ...cause, activity_id }, 'write-back without a clear answer');
+    return { kind: 'notNow', reason: cause.reason, forMs: this.scale.wait(RETRY_AFTER_MS), counts };
+  }
+
+  private record(claim: WriteBackClaim, outcome: AttemptResult): Promise<boolean> {
     switch (outcome.kind) {
       case 'fenced':
         return Promise.resolve(false);
-      case 'later':
+      case 'notNow':
         return this.store.postpone(claim, outcome.reason, outcome.forMs, outcome.counts);
       case 'written':
       case 'left':
@@ -164,3 +202,10 @@ export class WriteBackWorker implements OnApplicationBootstrap, BeforeApplicatio
     }
   }
 }
+
+/** The label of the metric and the log: a postponed write-back is `later`. */
+function resultOf({ kind }: AttemptResult): string {
+  return kind === 'notNow' ? 'later' : kind;
+}
+
+const reasonOf = (err: unknown): string => (err instanceof Error ? err.message : String(err));

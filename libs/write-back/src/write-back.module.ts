@@ -1,26 +1,22 @@
-import { type DynamicModule, Module, type Type } from '@nestjs/common';
-import { StravaModule } from '#strava';
+import { Module } from '@nestjs/common';
+import { ProcessingBindings } from '#processing';
+import { VendorsModule } from '#vendors';
 import { WriteBackRecords } from './personal-records.js';
-import { PlannedWriteBacks } from './planned-write-backs.js';
+import { PlannedWriteBacks } from './write-back-store.js';
 import { WriteBackStore } from './write-back-store.js';
 import { WriteBackWorker } from './write-back-worker.js';
 
-const asked: Type[] = [WriteBackStore, WriteBackRecords];
+/** For the api and other libs: reads write-backs; makes no call. */
+@Module({
+  providers: [WriteBackStore, WriteBackRecords],
+  exports: [WriteBackStore, WriteBackRecords],
+})
+export class WriteBackModule {}
 
-@Module({})
-export class WriteBackModule {
-  /** To look at. */
-  static asking(): DynamicModule {
-    return { module: WriteBackModule, providers: asked, exports: asked };
-  }
-
-  /** To write. */
-  static working(): DynamicModule {
-    return {
-      module: WriteBackModule,
-      imports: [StravaModule],
-      providers: [...asked, PlannedWriteBacks, WriteBackWorker],
-      exports: [...asked, PlannedWriteBacks],
-    };
+/** For the worker: plans write-backs when runs succeed, and writes titles and descriptions to the vendor. */
+@Module({ imports: [WriteBackModule, VendorsModule], providers: [PlannedWriteBacks, WriteBackWorker] })
+export class WriteBackWorkModule {
+  constructor(bindings: ProcessingBindings, planned: PlannedWriteBacks) {
+    bindings.runListener.register(planned);
   }
 }

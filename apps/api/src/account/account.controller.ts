@@ -1,17 +1,13 @@
+import { Readable } from 'node:stream';
 import { Controller, Delete, Get, Header, HttpCode, Param, StreamableFile, Req } from '@nestjs/common';
-import {
-  ApiAcceptedResponse,
-  ApiBearerAuth,
-  ApiNotFoundResponse,
-  ApiOkResponse,
-  ApiOperation,
-  ApiProduces,
-  ApiTags,
-} from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Account, AccountExport, Receipts } from '#account';
-import { type AuthenticatedRequest, ErrorAnswer, IdParam, Public } from '#platform';
+import { type AuthenticatedRequest, IdParam, NeedsScope, Public } from '#platform';
+import { WithoutAthlete } from '../athletes/known-athlete.guard.js';
+import { Refuses } from '../openapi/common-answers.js';
 import { ReceiptAnswer, ReceiptIdAnswer } from './account.dto.js';
 
+/** Export, deletion and receipts of the athlete. A receipt needs no token, since the account may be gone. */
 @ApiTags('account')
 @Controller('v1')
 export class AccountController {
@@ -22,14 +18,25 @@ export class AccountController {
   ) {}
 
   @Get('account/export')
-  @ApiBearerAuth()
+  @NeedsScope('write')
   @Header('cache-control', 'no-store')
   @ApiOperation({
-    summary: 'All that is held about the athlete, as tar.gz of NDJSON with a closing manifest',
+    operationId: 'exportAccount',
+    summary: 'Export everything that is stored about the athlete',
+    description:
+      'A tar.gz with one NDJSON file for each kind of record, and a manifest as the last file. An archive without a manifest is incomplete.',
   })
-  @ApiProduces('application/gzip')
-  export(@Req() { caller: { athleteId } }: AuthenticatedRequest): StreamableFile {
-    return new StreamableFile(this.archive.of(athleteId), {
+  @ApiOkResponse({
+    description: 'The archive',
+    content: { 'application/gzip': { schema: { type: 'string', format: 'binary' } } },
+  })
+  @Refuses({
+    429: 'Another archive of the athlete is being downloaded, or this process already sends two archives of other athletes, or the athlete has used up the requests of this minute',
+  })
+  async export(@Req() { caller: { athleteId }, method }: AuthenticatedRequest): Promise<StreamableFile> {
+    // HEAD asks for the headers alone, and an archive costs seconds of processor time.
+    const bytes = method === 'HEAD' ? Readable.from([]) : await this.archive.of(athleteId);
+    return new StreamableFile(bytes, {
       type: 'application/gzip',
       disposition: 'attachment; filename="pacekeeper-export.tar.gz"',
     });
@@ -37,21 +44,31 @@ export class AccountController {
 
   @Delete('account')
   @HttpCode(202)
-  @ApiBearerAuth()
-  @ApiOperation({ summary: 'Delete the athlete and everything held about them' })
-  @ApiAcceptedResponse({ type: ReceiptIdAnswer })
-  async delete(@Req() { caller: { athleteId } }: AuthenticatedRequest): Promise<ReceiptIdAnswer> {
-    return { receipt_id: await this.account.delete(athleteId) };
+  @WithoutAthlete()
+  @ApiOperation({
+    operationId: 'deleteAccount',
+    summary: 'Delete the athlete and everything that is stored about them',
+    description:
+      'All vendors are disconnected. The receipt says what was deleted and when; reading it needs no token. A second request returns the same receipt.',
+  })
+  @ApiAcceptedResponse({ type: ReceiptIdAnswer, description: 'The deletion has begun' })
+  async delete(@Req() { caller }: AuthenticatedRequest): Promise<ReceiptIdAnswer> {
+    return { receipt_id: await this.account.delete(caller) };
   }
 
   @Get('receipts/:id')
   @Public()
   @Header('cache-control', 'no-store')
   @ApiOperation({
-    summary: 'What has been deleted, and when; for whoever has the id, since the account may be gone',
+    operationId: 'getReceipt',
+    summary: 'Read what was deleted, and when',
+    description: 'Needs no token, since the account may be gone: the id is the secret.',
   })
-  @ApiOkResponse({ type: ReceiptAnswer })
-  @ApiNotFoundResponse({ type: ErrorAnswer })
+  @ApiOkResponse({ type: ReceiptAnswer, description: 'The receipt' })
+  @Refuses({
+    404: 'There is no such receipt',
+    503: 'A server that this request needs does not answer; try again',
+  })
   receipt(@Param('id', IdParam) id: string): Promise<ReceiptAnswer> {
     return this.receipts.find(id);
   }

@@ -1,17 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { Imports } from '#activities';
 import { type ConnectionListener, type Provider } from '#connections';
+import { vendorsWith } from '#vendors';
 
-/** Nobody should have to ask for what they have connected an account for. */
+/** Begins a full import when an athlete connects a vendor with activities. */
 @Injectable()
 export class ImportOnConnect implements ConnectionListener {
   constructor(private readonly imports: Imports) {}
 
   async connected(athleteId: string, provider: Provider): Promise<void> {
-    if (provider === 'strava') await this.imports.begin(athleteId, 'full', null);
+    if (vendorsWith('activities').includes(provider))
+      await this.imports.begin(athleteId, 'full', null, provider);
   }
 
-  /** Its imports end with the deletion that follows. */
+  /** Does nothing: the deletion that follows ends the imports. */
   disconnected(): Promise<void> {
     return Promise.resolve();
   }

@@ -8,25 +8,21 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
-import { type Config, CONFIG, Public } from '#platform';
-import { Addon, type Answer, readAddress } from '#playback';
+import { type Config, CONFIG, OWN_DEADLINE, Public, RouteFacts } from '#platform';
+import { Addon, type AddonAnswer, readAddress } from '#playback';
 import { AddonStreams, CatalogAnswer, ManifestAnswer, MetaAnswer } from './addon.dto.js';
-import { askerOf } from './asker.js';
-import { hasTag } from './has-tag.js';
+import { addonRequestOf, hasTag } from './addon-http.js';
 
-const ID = { name: 'id', description: 'As the catalogue has it; percent-encoded' };
+const TYPE = { name: 'type', example: 'series', description: 'The kind of content; there is only `series`' };
+const ID = { name: 'id', description: 'The id from the catalogue, percent-encoded' };
 
 /**
- * The add-on as Stremio speaks to it. The routes are for the documentation and the metrics: what a URL means is read from the
- * path as it was sent, since a session may be named like a resource.
+ * The Stremio add-on. The route patterns are for documentation and metrics only: the handler parses the raw path, since a session may be
+ * named like a resource.
  */
 @ApiTags('add-on')
-@ApiParam({
-  name: 'session',
-  required: false,
-  description: 'Chosen by the client: 1 to 64 of `A-Z a-z 0-9 _ -`',
-})
 @Public()
+@RouteFacts(OWN_DEADLINE)
 @Controller(['addon', 'addon/:session'])
 export class AddonController {
   constructor(
@@ -35,34 +31,72 @@ export class AddonController {
   ) {}
 
   @Get('manifest.json')
-  @ApiOperation({ summary: 'What the add-on offers; the URL to install it by' })
-  @ApiOkResponse({ type: ManifestAnswer })
-  @ApiNotFoundResponse({ description: 'A session that is none' })
+  @ApiOperation({
+    operationId: 'getAddonManifest',
+    summary: 'Read what the add-on offers',
+    description: 'A player installs the add-on from this URL.',
+  })
+  @ApiOkResponse({ type: ManifestAnswer, description: 'The manifest' })
   manifest(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     return this.answer(request, reply);
   }
 
-  @Get(['catalog/:type/:id.json', 'catalog/:type/:id/:extra.json'])
-  @ApiOperation({ summary: 'The guided workouts, a hundred at a time' })
+  @Get('catalog/:type/:id.json')
+  @ApiOperation({
+    operationId: 'listWorkouts',
+    summary: 'List the first hundred guided workouts',
+    description:
+      'If there is no such catalogue, or it cannot be read, the list is empty and `reason` says why.',
+  })
+  @ApiParam(TYPE)
   @ApiParam(ID)
-  @ApiOkResponse({ type: CatalogAnswer })
+  @ApiOkResponse({ type: CatalogAnswer, description: 'A page of the catalogue' })
   catalog(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     return this.answer(request, reply);
   }
 
-  @Get('meta/:type/:id.json')
-  @ApiOperation({ summary: 'One of them with its episodes' })
+  @Get('catalog/:type/:id/:extra.json')
+  @ApiOperation({
+    operationId: 'findWorkouts',
+    summary: 'List guided workouts, a hundred a page, or search for them',
+    description: '`extra` has the form that players send: `skip=100` or `search=hill`.',
+  })
+  @ApiParam(TYPE)
   @ApiParam(ID)
-  @ApiOkResponse({ type: MetaAnswer })
+  @ApiParam({
+    name: 'extra',
+    example: 'skip=100',
+    description: 'The rest of the list, or a search: `skip=100` or `search=hill`',
+  })
+  @ApiOkResponse({ type: CatalogAnswer, description: 'A page of the catalogue' })
+  catalogPage(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.answer(request, reply);
+  }
+
+  @Get('meta/:type/:id.json')
+  @ApiOperation({
+    operationId: 'getWorkout',
+    summary: 'Read one guided workout with its episodes',
+    description: '`meta` is null if there is no such workout; `reason` says why.',
+  })
+  @ApiParam(TYPE)
+  @ApiParam(ID)
+  @ApiOkResponse({ type: MetaAnswer, description: 'The workout' })
   @ApiNotFoundResponse({ type: MetaAnswer, description: 'There is no such workout' })
   meta(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     return this.answer(request, reply);
   }
 
   @Get('stream/:type/:id.json')
-  @ApiOperation({ summary: 'Where an episode can be played, best first; or why it cannot be' })
+  @ApiOperation({
+    operationId: 'listSources',
+    summary: 'List the sources of an episode, best first, or say why there are none',
+    description:
+      'Each viewer takes one of `GATE_CAPACITY` places. A viewer is identified by the session or, without a session, by the IP address. A refusal is a 200 with a `reason`, because players show no errors.',
+  })
+  @ApiParam(TYPE)
   @ApiParam(ID)
-  @ApiOkResponse({ type: AddonStreams })
+  @ApiOkResponse({ type: AddonStreams, description: 'Sources, or the reason why there are none' })
   streams(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     return this.answer(request, reply);
   }
@@ -74,17 +108,17 @@ export class AddonController {
   }
 
   private async answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const asker = askerOf(request, reply, this.config);
+    const addonRequest = addonRequestOf(request, reply, this.config);
     try {
-      send(request, reply, await this.addon.answer(readAddress(request.originalUrl), asker));
+      send(request, reply, await this.addon.answer(readAddress(request.originalUrl), addonRequest));
     } catch (error) {
-      // Nobody is there to be answered.
-      if (!asker.gone?.aborted) throw error;
+      // If the client has disconnected, there is no reader for the error.
+      if (!addonRequest.signal?.aborted) throw error;
     }
   }
 }
 
-function send({ headers }: FastifyRequest, reply: FastifyReply, answer: Answer): void {
+function send({ headers }: FastifyRequest, reply: FastifyReply, answer: AddonAnswer): void {
   const { status, body, cacheControl, etag } = answer;
   void reply.header('cache-control', cacheControl);
   if (etag) void reply.header('etag', etag);

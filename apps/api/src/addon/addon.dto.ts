@@ -1,11 +1,11 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { CAUSES } from '#reliability';
 
-/** What explains an answer that is not what was asked for. */
+/** Explains an answer without the requested content. */
 class Reasoned {
   @ApiPropertyOptional({
     enum: CAUSES,
-    description: 'Why it is not what was asked for; the same reason, the same answer',
+    description: 'Why the answer is empty or a clip',
   })
   reason?: string;
 
@@ -26,7 +26,12 @@ export class ManifestAnswer {
   @ApiProperty()
   description: string;
 
-  @ApiProperty({ type: 'array', items: {}, description: 'catalog, meta and stream' })
+  @ApiProperty({
+    type: 'array',
+    items: { anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: true }] },
+    description:
+      '`catalog`, `meta` and `stream`. Each item is a name, or an object with the name, the accepted types and the id prefixes',
+  })
   resources: unknown[];
 
   @ApiProperty({ type: [String] })
@@ -35,31 +40,31 @@ export class ManifestAnswer {
   @ApiProperty({ type: [String] })
   idPrefixes: string[];
 
-  @ApiProperty({ type: 'array', items: { type: 'object' } })
+  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
   catalogs: object[];
 
   @ApiProperty({ type: 'object', additionalProperties: true })
   behaviorHints: object;
 }
 
-export class AddonVideo {
+class AddonVideo {
   @ApiProperty()
   id: string;
 
   @ApiProperty()
   title: string;
 
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   season: number;
 
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   episode: number;
 
   @ApiPropertyOptional({ format: 'date-time' })
   released?: string;
 }
 
-export class MetaPreview {
+class MetaPreview {
   @ApiProperty({ example: 'pacekeeper:base-building' })
   id: string;
 
@@ -79,7 +84,7 @@ export class MetaPreview {
   posterShape?: string;
 }
 
-export class Meta extends MetaPreview {
+class Meta extends MetaPreview {
   @ApiPropertyOptional({ type: [AddonVideo] })
   videos?: AddonVideo[];
 }
@@ -94,7 +99,7 @@ export class MetaAnswer extends Reasoned {
   meta: Meta | null;
 }
 
-export class AddonStream {
+class AddonStream {
   @ApiProperty({ format: 'uri' })
   url: string;
 
@@ -107,7 +112,8 @@ export class AddonStream {
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
-    description: 'bingeGroup, filename, videoSize; notWebReady unless it is an MP4 over https',
+    description:
+      '`bingeGroup`, `filename`, `videoSize`. `notWebReady` is true if `url` is not an MP4 over https',
   })
   behaviorHints: object;
 }

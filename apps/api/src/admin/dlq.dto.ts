@@ -1,9 +1,28 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
+import { NumericCursor, PageLimit } from '../page-query.js';
+
+const MOST_SEQS = 1_000;
+const LONGEST_SUBJECT = 255;
 
 export class LetterSeq {
-  @ApiProperty({ description: 'its sequence in the stream AA_DLQ' })
+  @ApiProperty({
+    type: 'integer',
+    minimum: 1,
+    description: 'Sequence number of the dead letter in the stream `AA_DLQ`',
+  })
   @Type(() => Number)
   @IsInt()
   @Min(1)
@@ -12,25 +31,75 @@ export class LetterSeq {
 }
 
 export class DeadLettersQuery {
-  @ApiPropertyOptional({ minimum: 1, maximum: 100, default: 50 })
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(100)
+  @PageLimit({ most: 100, otherwise: 50 })
   limit = 50;
 
-  @ApiPropertyOptional({ description: 'next_cursor of the page before', type: String })
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(0)
-  @Max(Number.MAX_SAFE_INTEGER)
+  @NumericCursor({ least: 0 })
   cursor = 0;
+
+  @ApiPropertyOptional({ example: 'max-deliver', description: 'Only dead letters with this reason' })
+  @IsOptional()
+  @IsString()
+  @Length(1, LONGEST_SUBJECT)
+  reason?: string;
+
+  @ApiPropertyOptional({
+    example: 'dlq.normalize.sleep.raw-received.max-deliver',
+    description: 'Only dead letters with this subject',
+  })
+  @IsOptional()
+  @IsString()
+  @Length(1, LONGEST_SUBJECT)
+  subject?: string;
+}
+
+const ANY_JSON = {
+  anyOf: [
+    { type: 'object', additionalProperties: true },
+    { type: 'array', items: {} },
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+  ],
+  nullable: true,
+};
+
+export class LettersFilter {
+  @ApiPropertyOptional({ example: 'max-deliver' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(LONGEST_SUBJECT)
+  reason?: string;
+
+  @ApiPropertyOptional({ example: 'dlq.normalize.sleep.raw-received.max-deliver' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(LONGEST_SUBJECT)
+  subject?: string;
+
+  @ApiPropertyOptional({
+    type: 'array',
+    items: { type: 'integer', minimum: 1 },
+    minItems: 1,
+    maxItems: MOST_SEQS,
+  })
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MOST_SEQS)
+  @IsInt({ each: true })
+  @Min(1, { each: true })
+  @Max(Number.MAX_SAFE_INTEGER, { each: true })
+  seqs?: number[];
+}
+
+export class MatchedAnswer {
+  @ApiProperty({ type: 'integer', description: 'How many dead letters matched when the request came' })
+  matched: number;
 }
 
 export class DeadLetterAnswer {
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   seq: number;
 
   @ApiProperty({ example: 'dlq.normalize.sleep.raw-received.max-deliver' })
@@ -39,7 +108,7 @@ export class DeadLetterAnswer {
   @ApiProperty({ example: 'max-deliver' })
   reason: string;
 
-  @ApiProperty({ type: Number, nullable: true, description: 'how often it had been delivered' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Number of deliveries' })
   attempts: number | null;
 
   @ApiProperty({ type: String, nullable: true })
@@ -50,9 +119,13 @@ export class DeadLetterAnswer {
 
   @ApiProperty({
     type: 'object',
-    additionalProperties: true,
-    description: 'as it was, text if it was not JSON',
+    additionalProperties: { type: 'array', items: { type: 'string' } },
+    example: { 'dlq-subject': ['athlete-ally.sleep.raw-received'], 'dlq-attempts': ['5'] },
+    description: 'The headers of the message in NATS; a name may have several values',
   })
+  headers: Readonly<Record<string, readonly string[]>>;
+
+  @ApiProperty({ ...ANY_JSON, description: 'The message; text if it was not JSON' })
   payload: unknown;
 }
 
@@ -62,4 +135,12 @@ export class DeadLettersAnswer {
 
   @ApiProperty({ type: String, nullable: true })
   next_cursor: string | null;
+
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'integer' },
+    example: { 'max-deliver': 20000 },
+    description: 'Number of all dead letters by reason',
+  })
+  counts: Readonly<Record<string, number>>;
 }

@@ -1,30 +1,33 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { JOB_STATUSES, type JobStatus } from '#jobs';
+import { IsIn, IsOptional, IsUUID } from 'class-validator';
+import { JOB_STATUSES, type JobStatus } from '#processing';
+import { NumericCursor, PageCursor, PageLimit } from '../page-query.js';
+import { REQUEST_KINDS } from '../processing/processing.dto.js';
 
 export class JobsQuery {
-  @ApiPropertyOptional({ enum: JOB_STATUSES })
+  @ApiPropertyOptional({ enum: JOB_STATUSES, description: 'Only jobs with this status' })
   @IsOptional()
   @IsIn(JOB_STATUSES)
   status?: JobStatus;
 
-  @ApiPropertyOptional({ minimum: 1, maximum: 200, default: 50 })
+  @ApiPropertyOptional({ format: 'uuid', description: 'Only jobs of this activity' })
   @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(200)
+  @IsUUID()
+  activity_id?: string;
+
+  @ApiPropertyOptional({ format: 'uuid', description: 'Only jobs of this athlete’s activities' })
+  @IsOptional()
+  @IsUUID()
+  athlete_id?: string;
+
+  @PageLimit({ most: 200, otherwise: 50 })
   limit = 50;
 
-  @ApiPropertyOptional({ description: 'next_cursor of the page before' })
-  @IsOptional()
-  @IsString()
-  @Length(1, 200)
+  @PageCursor()
   cursor?: string;
 }
 
-export class ListedJobAnswer {
+class ListedJobAnswer {
   @ApiProperty({ format: 'uuid' })
   job_id: string;
 
@@ -34,7 +37,7 @@ export class ListedJobAnswer {
   @ApiProperty({ format: 'uuid' })
   activity_id: string;
 
-  @ApiProperty({ enum: ['auto_poll', 'manual_latest', 'manual_activity'] })
+  @ApiProperty({ enum: REQUEST_KINDS })
   request_kind: string;
 
   @ApiProperty({ example: 'worker' })
@@ -43,25 +46,25 @@ export class ListedJobAnswer {
   @ApiProperty()
   force_update: boolean;
 
-  @ApiProperty({ description: 'the higher, the sooner' })
+  @ApiProperty({ type: 'integer', description: 'A job with a higher priority runs earlier' })
   priority: number;
 
   @ApiProperty({ enum: JOB_STATUSES })
   status: string;
 
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   attempt_count: number;
 
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   max_attempts: number;
 
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ type: String, format: 'date-time' })
   requested_at: Date;
 
-  @ApiProperty({ format: 'date-time', description: 'not begun before' })
+  @ApiProperty({ type: String, format: 'date-time', description: 'The earliest start' })
   available_at: Date;
 
-  @ApiProperty({ type: String, nullable: true, description: 'the worker that has it' })
+  @ApiProperty({ type: String, nullable: true, description: 'The worker that has claimed the job' })
   lease_owner: string | null;
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
@@ -89,25 +92,15 @@ export class JobsAnswer {
 }
 
 export class SnapshotsQuery {
-  @ApiPropertyOptional({ minimum: 1, maximum: 200, default: 50 })
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(200)
+  @PageLimit({ most: 200, otherwise: 50 })
   limit = 50;
 
-  @ApiPropertyOptional({ description: 'next_cursor of the page before', type: String })
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(Number.MAX_SAFE_INTEGER)
+  @NumericCursor({ least: 1 })
   cursor?: number;
 }
 
 class SnapshotAnswer {
-  @ApiProperty()
+  @ApiProperty({ type: 'integer' })
   snapshot_id: number;
 
   @ApiProperty({ example: 'worker' })
@@ -120,7 +113,7 @@ class SnapshotAnswer {
   })
   payload: Readonly<Record<string, unknown>>;
 
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ type: String, format: 'date-time' })
   created_at: Date;
 }
 

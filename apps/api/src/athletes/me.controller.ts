@@ -1,30 +1,37 @@
 import { Controller, Get, Req } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
 import { type AuthenticatedRequest } from '#platform';
 
 class Me {
   @ApiProperty({ format: 'uuid' })
   athlete_id: string;
 
-  @ApiProperty({ enum: ['athlete', 'admin'] })
+  @ApiProperty({
+    enum: ['athlete', 'admin', 'service'],
+    description: '`service`: a service key, for the athlete',
+  })
   role: string;
 
-  @ApiProperty({ format: 'date-time' })
-  token_expires_at: string;
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'Null for a service key' })
+  token_expires_at: string | null;
 }
 
-@ApiTags('athlete')
-@ApiBearerAuth()
+/** Reads the athlete of the token. */
+@ApiTags('account')
 @Controller('v1/me')
 export class MeController {
   @Get()
-  @ApiOperation({ summary: 'Whom the token speaks for' })
-  @ApiOkResponse({ type: Me })
+  @ApiOperation({
+    operationId: 'getMe',
+    summary: 'Read the athlete of the token',
+    description: 'The first request with an athlete’s token creates the athlete. There is no registration.',
+  })
+  @ApiOkResponse({ type: Me, description: 'The athlete of the token' })
   me(@Req() { caller }: AuthenticatedRequest): Me {
     return {
       athlete_id: caller.athleteId,
-      role: caller.role,
-      token_expires_at: new Date(caller.expiresAtMs).toISOString(),
+      role: caller.kind === 'service' ? 'service' : caller.role,
+      token_expires_at: caller.kind === 'service' ? null : new Date(caller.expiresAtMs).toISOString(),
     };
   }
 }

@@ -1,14 +1,22 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsInt, IsOptional, Max, Min, ValidateBy } from 'class-validator';
-import { isCalendarDate } from '#sleep';
+import { IsOptional, ValidateBy } from 'class-validator';
+import { isCalendarDate, RECORD_REASONS } from '#sleep';
+import { vendorsWith } from '#vendors';
+import { PageLimit } from '../page-query.js';
 
-/** For the description only: the contract's own schema checks what arrives. */
+/** Only describes the body. The event's own schema validates it. */
 export class SleepIngestRequest {
-  @ApiProperty({ example: 'user-456' })
+  @ApiProperty({
+    example: 'user-456',
+    description: 'The `sub` of the athlete’s tokens; a UUID may be in upper or lower case',
+  })
   userId: string;
 
-  @ApiProperty({ format: 'date', example: '2025-10-02', description: 'the local date of waking' })
+  @ApiProperty({
+    format: 'date',
+    example: '2025-10-02',
+    description: 'The local date of waking; at the latest tomorrow’s date in the time zone UTC+14',
+  })
   date: string;
 
   @ApiProperty({ type: 'integer', minimum: 0, maximum: 1440, example: 420 })
@@ -16,7 +24,8 @@ export class SleepIngestRequest {
 
   @ApiPropertyOptional({
     format: 'date-time',
-    description: 'a later one replaces what is known of the night; absent: now',
+    description:
+      'The time at which the source had this version of the night. The version with the later time wins. Default: the time at which the night is received',
   })
   capturedAt?: string;
 
@@ -24,7 +33,7 @@ export class SleepIngestRequest {
     type: 'object',
     additionalProperties: true,
     example: { source: 'oura', qualityScore: 85 },
-    description: 'the vendor record as it came, at most 64 KB',
+    description: 'The vendor’s record as it came, at most 64 KB',
   })
   raw?: Record<string, unknown>;
 }
@@ -37,7 +46,7 @@ export class SleepIngestAnswer {
   eventId: string;
 }
 
-/** A date that there is; class-validator's own would take others for it. */
+/** A date of the calendar. class-validator's own check also accepts 2026-02-31. */
 const IsCalendarDate = () =>
   ValidateBy({
     name: 'isCalendarDate',
@@ -48,32 +57,27 @@ const IsCalendarDate = () =>
   });
 
 export class NightsQuery {
-  @ApiPropertyOptional({ format: 'date', description: 'this date or later' })
+  @ApiPropertyOptional({ format: 'date', description: 'Only nights of this date or later' })
   @IsOptional()
   @IsCalendarDate()
   from?: string;
 
-  @ApiPropertyOptional({ format: 'date', description: 'this date or earlier' })
+  @ApiPropertyOptional({ format: 'date', description: 'Only nights of this date or earlier' })
   @IsOptional()
   @IsCalendarDate()
   to?: string;
 
-  @ApiPropertyOptional({ description: 'next_cursor of the page before' })
+  @ApiPropertyOptional({ format: 'date', description: '`next_cursor` of the previous page' })
   @IsOptional()
   @IsCalendarDate()
   cursor?: string;
 
-  @ApiPropertyOptional({ minimum: 1, maximum: 400, default: 100 })
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(400)
+  @PageLimit({ most: 400, otherwise: 100 })
   limit = 100;
 }
 
-export class NightAnswer {
-  @ApiProperty({ format: 'date' })
+class NightAnswer {
+  @ApiProperty({ format: 'date', description: 'The local date of waking' })
   date: string;
 
   @ApiProperty({ type: 'integer' })
@@ -82,11 +86,79 @@ export class NightAnswer {
   @ApiProperty({ type: Number, nullable: true, minimum: 0, maximum: 100 })
   quality_score: number | null;
 
-  @ApiProperty({ enum: ['oura', 'whoop', 'unknown'] })
+  @ApiProperty({ enum: [...vendorsWith('sleep'), 'unknown'] })
   vendor: string;
 
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    description: 'The time at which the source had this version of the night',
+  })
   captured_at: Date;
+}
+
+class NightRecordAnswer {
+  @ApiProperty({
+    type: String,
+    enum: vendorsWith('sleep'),
+    nullable: true,
+    description: 'Null: an app sent the record and named no vendor',
+  })
+  provider: string | null;
+
+  @ApiProperty({ description: 'The vendor’s id of the record; the date for a record that an app sent' })
+  external_id: string;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  start: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  end: string | null;
+
+  @ApiProperty({ type: 'integer' })
+  duration_minutes: number;
+
+  @ApiProperty({ type: Number, nullable: true, minimum: 0, maximum: 100 })
+  score: number | null;
+
+  @ApiProperty({ type: String, format: 'date-time' })
+  captured_at: Date;
+
+  @ApiProperty({ description: 'Whether this record is the night' })
+  is_chosen: boolean;
+
+  @ApiProperty({
+    enum: RECORD_REASONS,
+    description:
+      'Why the record is the night (`longest`), or why not. `vendor_preferred`: a vendor’s record wins over one that an app sent. `older`: as long as the night, and not captured later',
+  })
+  reason: string;
+}
+
+export class NightWithRecordsAnswer {
+  @ApiProperty({ format: 'date', description: 'The local date of waking' })
+  date: string;
+
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Null if no record can be the night' })
+  duration_minutes: number | null;
+
+  @ApiProperty({ type: Number, nullable: true, minimum: 0, maximum: 100 })
+  quality_score: number | null;
+
+  @ApiProperty({ type: String, enum: [...vendorsWith('sleep'), 'unknown'], nullable: true })
+  vendor: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  captured_at: Date | null;
+
+  @ApiProperty({ type: [NightRecordAnswer], description: 'All records of the date, the chosen one first' })
+  records: readonly NightRecordAnswer[];
+}
+
+export class NightDate {
+  @ApiProperty({ format: 'date', example: '2025-10-02' })
+  @IsCalendarDate()
+  date: string;
 }
 
 export class NightsAnswer {

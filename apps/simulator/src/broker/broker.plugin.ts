@@ -1,11 +1,11 @@
 import { type FastifyError, type FastifyInstance } from 'fastify';
-import { type Core, type Dialect, openDoor } from '../core/index.js';
+import { type Core, type Dialect, interceptRequests } from '../core/index.js';
 import { brokerRoutes } from './broker.routes.js';
 import { mediaRoutes } from './media.routes.js';
 import { policyRoutes } from './policy.routes.js';
 import { ViewingPolicy } from './policy.js';
 
-/** The video broker under `/broker`: a catalogue, a resolver, and the clips that its sources point at. */
+/** The video broker under `/broker`: catalogue, resolver and clips. */
 export async function mountBroker(app: FastifyInstance, core: Core): Promise<void> {
   const policy = new ViewingPolicy();
   core.world.onReset(() => policy.reset());
@@ -13,7 +13,7 @@ export async function mountBroker(app: FastifyInstance, core: Core): Promise<voi
 
   await app.register(
     (api, _options, done) => {
-      openDoor(api, core, BROKER_DIALECT);
+      interceptRequests(api, core, BROKER_DIALECT);
       api.setNotFoundHandler((_request, reply) => reply.code(404).send({ reason: 'not_found' }));
       api.setErrorHandler((error: FastifyError, _request, reply) => {
         const status = error.statusCode ?? 500;
@@ -32,7 +32,7 @@ export async function mountBroker(app: FastifyInstance, core: Core): Promise<voi
 
 const REASONS = { 404: 'not_found', 429: 'rate_limited', 500: 'internal_error' } as const;
 
-/** The broker rations nothing and names no resource: an episode may be resolved again and again. */
+/** The broker has no limits and counts no duplicates: an episode may be resolved again. */
 const BROKER_DIALECT: Dialect = {
   vendor: 'broker',
   charge: () => undefined,

@@ -3,7 +3,7 @@ import { CATALOGUE, type Episode, findEpisode, type Series } from './catalogue.j
 import { CLIPS, loadClip } from './clip.js';
 import { type ViewingPolicy } from './policy.js';
 
-/** The two calls a broker must speak; the sources point back at the host the caller used. */
+/** The two calls of the broker protocol. Source URLs use the host of the request. */
 export function brokerRoutes(app: FastifyInstance, policy: ViewingPolicy): void {
   app.get('/catalog', { config: { endpoint: 'catalog' } }, (request) => ({
     series: CATALOGUE.map((series) => seriesAnswer(series, baseUrl(app, request))),

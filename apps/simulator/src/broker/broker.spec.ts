@@ -25,8 +25,8 @@ function resolve(body: unknown) {
 
 const EPISODE = 'base-building-s01e01';
 
-describe('the catalogue', () => {
-  it('lists series with id, name, description, poster and episodes of id, title, season, episode', async () => {
+describe('GET /broker/catalog', () => {
+  it('GET /broker/catalog lists series with id, name, description, poster, and episodes with id, title, season and episode', async () => {
     const all = await series();
     expect(all.map(({ name }) => name)).toEqual(expect.arrayContaining(['Base building', 'Hill school']));
     expect(Object.keys(all[0]!)).toEqual(['id', 'name', 'description', 'poster', 'episodes']);
@@ -35,7 +35,7 @@ describe('the catalogue', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('points at posters that exist', async () => {
+  it('the broker serves an SVG for each poster of its catalogue, and answers 404 to other poster names', async () => {
     for (const { poster } of await series()) {
       const response = await fetch(poster);
       expect(response.headers.get('content-type')).toContain('image/svg+xml');
@@ -45,8 +45,8 @@ describe('the catalogue', () => {
   });
 });
 
-describe('resolving', () => {
-  it('answers sources of url, name, description, filename and size, and every url plays', async () => {
+describe('POST /broker/resolve', () => {
+  it('POST /broker/resolve answers sources with url, name, description, filename and size; each MP4 starts with its index', async () => {
     const { status, body } = await resolve({ client: 'tv-1', episode: EPISODE });
     expect(status).toBe(200);
     expect(body.sources.length).toBeGreaterThan(1);
@@ -62,11 +62,11 @@ describe('resolving', () => {
     }
   });
 
-  it('an unknown episode is 404', async () => {
+  it('POST /broker/resolve answers 404 for an unknown episode', async () => {
     expect((await resolve({ client: 'tv-1', episode: 'nothing' })).status).toBe(404);
   });
 
-  it('a policy-blocked client or episode is 403 {"reason":"policy"}, by rule', async () => {
+  it('POST /broker/resolve answers 403 {"reason":"policy"} to a client named blocked… and for a members-only episode', async () => {
     for (const [client, episode] of [
       ['blocked-tv', EPISODE],
       ['tv-1', 'hill-school-s01e05'],
@@ -77,7 +77,7 @@ describe('resolving', () => {
     }
   });
 
-  it('and by switch, until the switch or the world is reset', async () => {
+  it('PUT /broker/__sim/policy blocks the named clients until a reset', async () => {
     const blocked = async (client: string) => (await resolve({ client, episode: EPISODE })).status === 403;
     await sim.json('PUT', '/broker/__sim/policy', { clients: ['tv-1'] });
     expect([await blocked('tv-1'), await blocked('tv-2')]).toEqual([true, false]);
@@ -87,11 +87,14 @@ describe('resolving', () => {
     expect([await blocked('tv-1'), await blocked('tv-2')]).toEqual([false, false]);
   });
 
-  it.each([[{}], [{ client: 'tv-1' }], [{ client: 7, episode: EPISODE }]])('%j is 400', async (body) => {
-    expect((await resolve(body)).status).toBe(400);
-  });
+  it.each([[{}], [{ client: 'tv-1' }], [{ client: 7, episode: EPISODE }]])(
+    'POST /broker/resolve answers 400 to %j',
+    async (body) => {
+      expect((await resolve(body)).status).toBe(400);
+    },
+  );
 
-  it('a body that is no JSON is 400 {"reason":"malformed"}', async () => {
+  it('POST /broker/resolve answers 400 {"reason":"malformed"} to a body that is not JSON', async () => {
     const headers = { 'content-type': 'application/json' };
     const { status, body } = await sim.call('POST', '/broker/resolve', { headers, body: '{' });
     expect(status).toBe(400);
@@ -102,13 +105,13 @@ describe('resolving', () => {
     [{ client: ['tv-1'] }, 'client'],
     [{ clients: 'tv-1' }, 'clients'],
     [{ everything: 1 }, 'everything'],
-  ])('its switch refuses %j naming %s', async (rule, field) => {
+  ])('PUT /broker/__sim/policy answers 400 to %j and names %s', async (rule, field) => {
     const { status, body } = await sim.json('PUT', '/broker/__sim/policy', rule);
     expect(status).toBe(400);
     expect(body).toEqual({ error: 'Validation failed', details: [expect.stringMatching(`^${field}: `)] });
   });
 
-  it('is counted and fails when a fault says so', async () => {
+  it('the simulator counts a broker call and answers an injected http_500', async () => {
     await resolve({ client: 'tv-1', episode: EPISODE });
     await sim.sim('/faults', { vendor: 'broker', endpoint: 'resolve', kind: 'http_500', count: 1 });
     expect((await resolve({ client: 'tv-1', episode: EPISODE })).status).toBe(500);
@@ -116,11 +119,11 @@ describe('resolving', () => {
   });
 });
 
-describe('the clip', () => {
+describe('GET /broker/media/{file}', () => {
   const clip = (headers: Record<string, string> = {}, method = 'GET') =>
     fetch(`${sim.base}/broker/media/guided-workout-360p.mp4`, { method, headers });
 
-  it('is served whole with Accept-Ranges to whoever asks for no range', async () => {
+  it('GET /broker/media/{file} serves the whole clip with Accept-Ranges to a request without a range', async () => {
     const response = await clip();
     expect(response.status).toBe(200);
     expect(response.headers.get('accept-ranges')).toBe('bytes');
@@ -128,7 +131,7 @@ describe('the clip', () => {
     expect((await response.arrayBuffer()).byteLength).toBe(Number(response.headers.get('content-length')));
   });
 
-  it('is served in parts as 206 with Content-Range', async () => {
+  it('GET /broker/media/{file} serves a range of the clip as 206 with Content-Range', async () => {
     const whole = Buffer.from(await (await clip()).arrayBuffer());
     const response = await clip({ range: 'bytes=100-199' });
     expect(response.status).toBe(206);
@@ -136,12 +139,12 @@ describe('the clip', () => {
     expect(Buffer.from(await response.arrayBuffer()).equals(whole.subarray(100, 200))).toBe(true);
   });
 
-  it('answers 416 to a range beyond its end and ignores a range whose If-Range is stale', async () => {
+  it('GET /broker/media/{file} answers 416 to a range beyond the end, and ignores a range with a stale If-Range', async () => {
     expect((await clip({ range: 'bytes=9999999-' })).status).toBe(416);
     expect((await clip({ range: 'bytes=0-9', 'if-range': '"old"' })).status).toBe(200);
   });
 
-  it('answers HEAD and knows no other file', async () => {
+  it('HEAD /broker/media/{file} answers the length of the clip, and 404 to an unknown file name', async () => {
     const response = await clip({}, 'HEAD');
     expect(response.status).toBe(200);
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(10_000);

@@ -1,4 +1,4 @@
-/** One guided workout; `membersOnly` ones are refused to every client by policy. */
+/** One guided workout. The policy refuses a `membersOnly` episode to every client. */
 export interface Episode {
   readonly id: string;
   readonly title: string;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** The qualities the broker offers of its one clip, best first; media/README.md says how they were drawn. */
+/** The broker's only clip in two qualities, best first. media/README.md has the commands that made the files. */
 export const CLIPS = [
   { name: '360p', description: 'H.264 640x360', file: 'guided-workout-360p.mp4' },
   { name: '180p', description: 'H.264 320x180, for slow links', file: 'guided-workout-180p.mp4' },
@@ -14,7 +14,7 @@ export interface Clip {
 
 const loaded = new Map<string, Clip>();
 
-/** Both clips together weigh 120 kB, so they stay in memory once read. */
+/** Reads a clip on first use and keeps the bytes in memory. The two files together take 120 kB. */
 export function loadClip(file: string): Clip | undefined {
   if (!CLIPS.some((clip) => clip.file === file)) return undefined;
   const known = loaded.get(file);

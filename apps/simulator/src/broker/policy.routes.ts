@@ -9,7 +9,7 @@ const Rule = z.strictObject({
   everything: z.boolean().optional(),
 });
 
-/** The switch: `PUT /broker/__sim/policy {"clients": ["tv-1"]}` blocks more, DELETE goes back to the fixed rules. */
+/** `PUT /broker/__sim/policy {"clients": ["tv-1"]}` blocks more clients or episodes. DELETE restores the fixed rules. */
 export function policyRoutes(app: FastifyInstance, policy: ViewingPolicy): void {
   void app.register(
     (sim, _options, done) => {

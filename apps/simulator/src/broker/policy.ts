@@ -1,17 +1,17 @@
-import { type Part } from '../core/index.js';
+import { type StatePart } from '../core/index.js';
 import { type Episode } from './catalogue.js';
 
-/** Clients whose id starts so are refused, whatever they ask for: a test needs no switch to meet the policy. */
+/** Clients with this prefix are always refused, so that a test gets a refusal without changing the policy. */
 const BLOCKED_CLIENT_PREFIX = 'blocked';
 
-export interface PolicySwitches {
+interface PolicySwitches {
   readonly clients: readonly string[];
   readonly episodes: readonly string[];
   readonly everything: boolean;
 }
 
-/** Who may watch what: members-only episodes and `blocked…` clients are refused always, the rest as switched. */
-export class ViewingPolicy implements Part<PolicySwitches> {
+/** Decides whether a client may watch an episode. Members-only episodes and `blocked…` clients are always refused. */
+export class ViewingPolicy implements StatePart<PolicySwitches> {
   private readonly blockedClients = new Set<string>();
   private readonly blockedEpisodes = new Set<string>();
   private everythingBlocked = false;

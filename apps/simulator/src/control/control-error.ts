@@ -1,7 +1,7 @@
 import { type FastifyError, type FastifyInstance } from 'fastify';
 import { z } from 'zod';
 
-export class ControlError extends Error {
+class ControlError extends Error {
   constructor(
     readonly status: number,
     message: string,
@@ -19,7 +19,7 @@ export function invalid(...details: string[]): ControlError {
   return new ControlError(400, 'Validation failed', details);
 }
 
-/** Every refusal is `{"error", "details": ["field: what"]}`. */
+/** Answers every error of a control route as `{"error", "details": ["field: problem"]}`. */
 export function answerControlErrors(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError | ControlError | z.ZodError, _request, reply) => {
     const { status, message, details } = asControlError(error);
@@ -40,7 +40,7 @@ function asControlError(error: FastifyError | ControlError | z.ZodError): Contro
   ]);
 }
 
-/** A field nobody knows has no path of its own. */
+/** Zod gives no path for an unknown field. The field's name is in `keys`. */
 function describe(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys') return `${issue.keys.join(', ')}: unknown`;
   return `${issue.path.join('.') || 'body'}: ${issue.message}`;

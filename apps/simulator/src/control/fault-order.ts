@@ -4,13 +4,14 @@ import {
   FAULT_KINDS,
   type FaultKind,
   type FaultOrder,
-  PLACES_OF,
+  ENDPOINTS_OF_KIND,
   type Vendor,
   VENDORS,
+  VENDORS_WITH_ATHLETES,
 } from '../core/index.js';
 import { invalid } from './control-error.js';
 
-/** A day; timers carry no more than 24 of them. */
+/** One day, because Node's timers overflow beyond 24.8 days. */
 const LONGEST_DELAY_MS = 86_400_000;
 
 const Order = z.object({
@@ -24,7 +25,7 @@ const Order = z.object({
   seed: z.int().optional(),
 });
 
-/** Some kinds happen at one place only, which then need not be named. */
+/** Kinds that happen at one endpoint only, with that endpoint. An order of such a kind may omit the endpoint. */
 const HOME: Partial<Record<FaultKind, string>> = {
   drop: 'webhooks',
   double: 'webhooks',
@@ -58,17 +59,20 @@ function kindsFor({ vendor }: FaultOrder, endpoint: string | undefined): readonl
   return kinds.filter((kind) => canHappen(kind, vendor, endpoint));
 }
 
-/** States of one vendor, and the cap on people, which the video broker has no accounts for. */
+/** The vendors that accept a kind. Every vendor accepts an unlisted kind. The broker has no accounts and so no athlete limit. */
 const VENDORS_OF: Partial<Record<FaultKind, readonly Vendor[]>> = {
   app_inactive: ['strava'],
   http_597: ['strava'],
   membership_expired: ['oura'],
-  athlete_limit: ['strava', 'oura', 'whoop'],
+  consents_missing: ['polar'],
+  // Polar's windows begin with a call, so they have no boundary to shift.
+  clock_offset: ['strava', 'oura', 'whoop', 'broker'],
+  athlete_limit: VENDORS_WITH_ATHLETES,
   late: ['strava'],
 };
 
 function canHappen(kind: FaultKind, vendor: Vendor, endpoint: string | undefined): boolean {
   if (!(VENDORS_OF[kind]?.includes(vendor) ?? true)) return false;
   if (kind === 'late') return endpoint === 'streams';
-  return endpoint === undefined || (PLACES_OF[kind]?.includes(endpoint) ?? true);
+  return endpoint === undefined || (ENDPOINTS_OF_KIND[kind]?.includes(endpoint) ?? true);
 }

@@ -1,15 +1,15 @@
 import { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type ControlAnswer, type Core, type Vendor, type VendorControls } from '../core/index.js';
+import { type ControlAnswer, type Core, Id, type Vendor, type VendorControls } from '../core/index.js';
 import { invalid, unknownId } from './control-error.js';
-import { Id } from './fields.js';
 
 type WithId = FastifyRequest<{ Params: { id: string } }>;
 
-const OfAthlete = z.object({ athlete_id: Id, provider: z.enum(['oura', 'whoop']).optional() });
-
-/** A record's id does not say whose it is: every vendor that keeps sleep is asked. */
+/** Control routes of sleep. A night's id does not name the vendor, so the routes try each vendor that has sleep. */
 export function sleepControls(app: FastifyInstance, core: Core): void {
+  const provider = z.enum(core.controls.with('createSleep')).optional();
+  const OfAthlete = z.object({ athlete_id: Id, provider });
+
   app.post('/sleep', (request) => {
     const { athlete_id, provider } = OfAthlete.parse(request.body ?? {});
     const made = firstOf(core, (controls, vendor) =>
@@ -20,7 +20,7 @@ export function sleepControls(app: FastifyInstance, core: Core): void {
     if (made) return made;
     const elsewhere = core.world.findAthlete(athlete_id)?.vendor;
     if (elsewhere === undefined) throw unknownId('athlete_id', athlete_id);
-    throw invalid(`athlete_id: ${athlete_id} is at ${elsewhere}, where nobody sleeps`);
+    throw invalid(`athlete_id: ${athlete_id} is at ${elsewhere}, which has no sleep`);
   });
 
   app.patch('/sleep/:id', ({ params: { id }, body }: WithId): ControlAnswer => {

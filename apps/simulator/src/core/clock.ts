@@ -1,10 +1,10 @@
 export interface TimeSource {
   nowMs(): number;
-  /** Runs once after `delayMs`; the returned function takes it back. */
+  /** Runs once after `delayMs`; the returned function cancels it. */
   after(delayMs: number, run: () => void): () => void;
 }
 
-export const systemTime: TimeSource = {
+const systemTime: TimeSource = {
   nowMs: () => Date.now(),
   after(delayMs, run) {
     const timer = setTimeout(run, delayMs);
@@ -12,15 +12,15 @@ export const systemTime: TimeSource = {
   },
 };
 
-export interface AlignedWindow {
+export interface RateWindow {
   readonly id: number;
   readonly startsAtMs: number;
   readonly resetsAtMs: number;
 }
 
 /**
- * The vendors' time: moments are real, patience is divided by the scale. At scale 900 a 15-minute window lasts one
- * second and window ids are `floor(unix * scale / 900)`, so both sides of the wire agree on every boundary.
+ * The vendors' time. Timestamps are real; durations are divided by the scale. At scale 900 a 15-minute window lasts one
+ * second. Ids of 15-minute windows are `floor(unix * scale / 900)`, so that simulator and product agree on every boundary.
  */
 export class VendorClock {
   constructor(
@@ -38,19 +38,40 @@ export class VendorClock {
     return Math.floor(this.nowMs() / 1000);
   }
 
-  /** A vendor duration (retry delay, lifetime, lateness) in real milliseconds. Network time-outs are not scaled. */
+  /** Converts a vendor's duration, such as a retry delay or a lifetime, to real milliseconds. Network time-outs are not scaled. */
   scaledMs(ms: number): number {
     return ms / this.scale;
   }
 
-  /** The aligned window of `seconds` we are in, as a vendor whose clock is ahead by `offsetMs` sees it. */
-  window(seconds: number, offsetMs = 0): AlignedWindow {
+  /** The present aligned window of length `seconds`. The vendor's clock is ahead by `offsetMs` real milliseconds. */
+  window(seconds: number, offsetMs = 0): RateWindow {
     const lengthMs = (seconds * 1000) / this.scale;
     const id = Math.floor(((this.nowMs() + offsetMs) * this.scale) / (seconds * 1000));
     return { id, startsAtMs: id * lengthMs - offsetMs, resetsAtMs: (id + 1) * lengthMs - offsetMs };
   }
 
+  /** A window of `seconds` that begins now, for a vendor whose windows begin with the first call. */
+  windowFromNow(seconds: number): RateWindow {
+    const startsAtMs = this.nowMs();
+    return { id: startsAtMs, startsAtMs, resetsAtMs: startsAtMs + this.scaledMs(seconds * 1000) };
+  }
+
   after(delayMs: number, run: () => void): () => void {
     return this.time.after(delayMs, run);
+  }
+}
+
+/** Runs a network call and aborts it after `timeoutMs`. Network time-outs are not scaled. */
+export async function withDeadline<Result>(
+  clock: VendorClock,
+  timeoutMs: number,
+  call: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController();
+  const cancel = clock.after(timeoutMs, () => controller.abort());
+  try {
+    return await call(controller.signal);
+  } finally {
+    cancel();
   }
 }

@@ -9,24 +9,26 @@ import { Outbox } from './webhooks.js';
 import { World } from './world.js';
 
 export interface VendorApp {
-  /** Only this client id is let in when set; any otherwise. */
+  /** The only accepted client id; if undefined, every id is accepted. */
   readonly clientId?: string;
   readonly clientSecret?: string;
-  /** Signs events where the vendor has a secret apart from the client's. */
+  /** The key that signs events, if the vendor does not sign with the client secret. */
   readonly signingSecret?: string;
-  /** Athletes the app may connect, as vendors cap new apps; endless when left out. */
+  /** Number of athletes that the app may connect, because vendors limit new apps. No limit if undefined. */
   readonly athleteCapacity?: number;
 }
 
 export interface CoreOptions {
   readonly timeScale?: number;
   readonly time?: TimeSource;
+  /** Name of the app on consent pages. */
+  readonly appName?: string;
   readonly apps?: Partial<Record<Vendor, VendorApp>>;
-  /** How long a rotated-out refresh token still works, unscaled; 0 kills it at once. */
+  /** How long a rotated refresh token still works, before TIME_SCALE. At 0 a rotated token stops working at once. */
   readonly refreshGraceSeconds?: number;
 }
 
-/** All that the vendors share. */
+/** The parts that all vendors share: clock, counters, faults, limits, events, athletes and saved state. */
 export class Core {
   readonly clock: VendorClock;
   readonly judge = new Judge();
@@ -47,11 +49,15 @@ export class Core {
     this.memory.keep('outbox', this.outbox);
   }
 
+  get appName(): string {
+    return this.options.appName ?? 'Pacekeeper';
+  }
+
   app(vendor: Vendor): VendorApp {
     return this.options.apps?.[vendor] ?? {};
   }
 
-  /** What belongs to an app rather than to the world, such as a subscription, stays. */
+  /** Resets athletes, events, faults, limits and counts. Keeps subscriptions and other data of the app. */
   reset(): void {
     this.outbox.reset();
     this.faults.clear();

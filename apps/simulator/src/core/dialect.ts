@@ -2,22 +2,22 @@ import { type FastifyRequest } from 'fastify';
 import { type BucketUse } from './limits.js';
 import { type Vendor } from './vendors.js';
 
-export interface Problem {
+interface Problem {
   readonly body: unknown;
   readonly headers?: Record<string, string>;
 }
 
-/** What the shared door must know to speak for a vendor. */
+/** The vendor-specific part of `interceptRequests`: limits, headers, error bodies and names of resources. */
 export interface Dialect {
   readonly vendor: Vendor;
-  /** Buckets this request is charged to, and the caller where they are kept per token; undefined when it is free. */
+  /** The buckets to charge. `token` is set if a bucket counts per token. Undefined if the request costs nothing. */
   charge(request: FastifyRequest): { buckets: readonly string[]; token?: string } | undefined;
-  /** Rate headers of an answer, from the buckets as they stand; undefined for calls that show none. */
+  /** Rate headers of an answer; `uses` are the counters after the charge. Undefined for calls without rate headers. */
   rateHeaders?(request: FastifyRequest, uses: readonly BucketUse[]): Record<string, string> | undefined;
-  /** The vendor's own words for "no such thing", "slow down" and "we are broken". */
+  /** The vendor's bodies of 404, 429 and 500. */
   problem(status: 404 | 429 | 500, request: FastifyRequest, uses: readonly BucketUse[]): Problem;
-  /** The 403 of a state that the vendor has: an app without a subscription, a user whose membership has expired. */
+  /** The vendor's 403: an app without a subscription, or a user without a membership or without mandatory consents. */
   forbidden?(): Problem;
-  /** The name under which the judge looks for duplicates; undefined for what may be asked again and again. */
+  /** Name of the fetched resource. A second fetch of the same name is a duplicate. Without a name a fetch is never a duplicate. */
   resource?(request: FastifyRequest): string | undefined;
 }

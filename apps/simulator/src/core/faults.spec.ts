@@ -14,7 +14,7 @@ const athlete = () => sim.get('/api/v3/athlete', accessToken);
 const inject = (fault: Record<string, unknown>) =>
   sim.sim('/faults', { vendor: 'strava', endpoint: 'athlete', ...fault });
 
-/** What a plain socket sees of one request, up to its end, its error or `untilBytes`. */
+/** Sends one request and reads the answer up to its end or up to `untilBytes`. */
 function raw(
   untilBytes = Infinity,
 ): Promise<{ status?: number; length?: string; bytes: number; error?: string }> {
@@ -36,27 +36,27 @@ function raw(
   });
 }
 
-describe('instead of an answer', () => {
-  it('http_500 says 500 in the words of the vendor', async () => {
+describe('faults instead of an answer', () => {
+  it('the fault http_500 answers 500 with the body of the vendor', async () => {
     await inject({ kind: 'http_500', count: 1 });
     const { status, body } = await athlete();
     expect(status).toBe(500);
     expect(body.message).toBe('Internal Server Error');
   });
 
-  it('http_429 says 429 and shows the short window used up', async () => {
+  it('the fault http_429 answers 429 and shows the short window as used up', async () => {
     await inject({ kind: 'http_429', count: 1 });
     const { status, headers } = await athlete();
     expect(status).toBe(429);
     expect(headers.get('x-readratelimit-usage')).toBe('100,1');
   });
 
-  it('http_597 is Strava’s own way to be down', async () => {
+  it('the fault http_597 answers 597, the status of a Strava outage', async () => {
     await inject({ kind: 'http_597', count: 1 });
     expect((await athlete()).status).toBe(597);
   });
 
-  it('lying_429 says 429 while its headers show room', async () => {
+  it('the fault lying_429 answers 429 with rate headers that show remaining calls', async () => {
     await inject({ kind: 'lying_429', count: 1 });
     const { status, headers } = await athlete();
     expect(status).toBe(429);
@@ -64,12 +64,12 @@ describe('instead of an answer', () => {
     expect((await sim.stats()).strava.over_limit).toBe(0);
   });
 
-  it('not_found says 404', async () => {
+  it('the fault not_found answers 404', async () => {
     await inject({ kind: 'not_found', count: 1 });
     expect((await athlete()).status).toBe(404);
   });
 
-  it('html is a gateway page', async () => {
+  it('the fault html answers a 502 page of a gateway', async () => {
     await inject({ kind: 'html', count: 1 });
     const { status, headers, text } = await athlete();
     expect(status).toBe(502);
@@ -77,13 +77,13 @@ describe('instead of an answer', () => {
     expect(text).toContain('Bad Gateway');
   });
 
-  it('reset is a TCP reset', async () => {
+  it('the fault reset resets the TCP connection', async () => {
     await inject({ kind: 'reset', count: 1 });
     expect(await raw()).toMatchObject({ error: 'ECONNRESET' });
     expect((await sim.stats()).strava.by_status).toMatchObject({ none: 1 });
   });
 
-  it('timeout never answers', async () => {
+  it('the fault timeout never answers', async () => {
     await inject({ kind: 'timeout', count: 1 });
     const controller = new AbortController();
     const headers = { authorization: `Bearer ${accessToken}` };
@@ -94,8 +94,8 @@ describe('instead of an answer', () => {
   });
 });
 
-describe('done to the answer', () => {
-  it('malformed is JSON cut short under a fitting content-length', async () => {
+describe('faults in the answer', () => {
+  it('the fault malformed cuts the JSON and sends the content-length of the cut text', async () => {
     await inject({ kind: 'malformed', count: 1 });
     const { status, text, headers } = await athlete();
     expect(status).toBe(200);
@@ -104,14 +104,14 @@ describe('done to the answer', () => {
     expect(headers.get('content-length')).toBe(String(text.length));
   });
 
-  it('empty is a 200 without a byte, empty_json one without content', async () => {
+  it('the fault empty answers 200 with an empty body, and the fault empty_json answers 200 with an empty object', async () => {
     await inject({ kind: 'empty', count: 1 });
     expect(await athlete()).toMatchObject({ status: 200, text: '' });
     await inject({ kind: 'empty_json', count: 1 });
     expect(await athlete()).toMatchObject({ status: 200, text: '{}' });
   });
 
-  it('half_open sends headers and half a body, then stays silent', async () => {
+  it('the fault half_open sends the headers and half of the body, and then nothing', async () => {
     const whole = (await athlete()).text.length;
     await inject({ kind: 'half_open', count: 1 });
     expect(await raw(Math.floor(whole / 2))).toEqual({
@@ -121,14 +121,14 @@ describe('done to the answer', () => {
     });
   });
 
-  it('wrong_length promises more bytes than come before the connection ends', async () => {
+  it('the fault wrong_length announces more bytes than it sends', async () => {
     await inject({ kind: 'wrong_length', count: 1 });
     const { length, bytes, error } = await raw();
     expect(Number(length)).toBe(bytes + 64);
     expect(error).toBe('ECONNRESET');
   });
 
-  it('slow comes whole, after its delay', async () => {
+  it('the fault slow sends the whole answer after its delay', async () => {
     const whole = (await athlete()).text;
     await inject({ kind: 'slow', delay_ms: 10_000, count: 1 });
     const call = athlete();
@@ -142,7 +142,7 @@ describe('done to the answer', () => {
     expect(await call).toMatchObject({ status: 200, text: whole });
   });
 
-  it('slow_body comes whole, in pieces', async () => {
+  it('the fault slow_body sends the whole answer in pieces', async () => {
     const whole = (await athlete()).text.length;
     await inject({ kind: 'slow_body', delay_ms: 10_000, count: 1 });
     const call = raw();
@@ -155,7 +155,7 @@ describe('done to the answer', () => {
     expect(await call).toMatchObject({ status: 200, bytes: whole });
   });
 
-  it('lost_answer happens after the work is done: a lost refresh has rotated the token', async () => {
+  it('the fault lost_answer drops the answer of a refresh that has already rotated the token', async () => {
     const { refreshToken } = await sim.connect();
     sim.time.advance(5.5 * 3_600_000);
     await sim.sim('/faults', { vendor: 'strava', endpoint: 'token', kind: 'lost_answer', count: 1 });
@@ -165,7 +165,7 @@ describe('done to the answer', () => {
 });
 
 describe('a fault', () => {
-  it('ends after its count, and its calls still count to the limits', async () => {
+  it('a fault ends after its count, and the calls that it hits count against the limits', async () => {
     await inject({ kind: 'http_500', count: 2 });
     const answers = [await athlete(), await athlete(), await athlete()];
     expect(answers.map(({ status }) => status)).toEqual([500, 500, 200]);
@@ -173,7 +173,7 @@ describe('a fault', () => {
     expect((await sim.get('/__sim/faults')).body.items).toEqual([]);
   });
 
-  it('hits its share of calls, the same ones for the same seed', async () => {
+  it('a fault with a rate hits that share of calls, and the same calls for the same seed', async () => {
     const run = async () => {
       await inject({ kind: 'http_500', rate: 0.5, seed: 7 });
       const statuses: number[] = [];
@@ -187,7 +187,7 @@ describe('a fault', () => {
     expect(await run()).toEqual(first);
   });
 
-  it('hits all endpoints of its vendor when it names none', async () => {
+  it('a fault without an endpoint hits all endpoints of its vendor', async () => {
     await sim.sim('/faults', { vendor: 'strava', kind: 'http_500' });
     expect((await athlete()).status).toBe(500);
     expect((await sim.get('/api/v3/activities/1', accessToken)).status).toBe(500);
@@ -206,7 +206,7 @@ describe('a fault', () => {
     ['whoop', 'sleep'],
     ['broker', 'catalog'],
     ['broker', 'resolve'],
-  ])('may be put at %s’s %s, for every kind of an answer', async (vendor, endpoint) => {
+  ])('the endpoint %s %s accepts eight kinds of request faults', async (vendor, endpoint) => {
     for (const kind of [
       'http_500',
       'http_429',
@@ -222,14 +222,14 @@ describe('a fault', () => {
     }
   });
 
-  it('is taken back by DELETE, that of one vendor alone if asked', async () => {
+  it('DELETE /__sim/faults removes all faults, or the faults of one vendor', async () => {
     await inject({ kind: 'http_500' });
     await sim.sim('/faults', { vendor: 'oura', kind: 'http_500' });
     expect((await sim.call('DELETE', '/__sim/faults?vendor=oura')).body).toEqual({ removed: 1 });
     expect((await athlete()).status).toBe(500);
     expect((await sim.call('DELETE', '/__sim/faults')).body).toEqual({ removed: 1 });
     expect((await athlete()).status).toBe(200);
-    const { status, body } = await sim.call('DELETE', '/__sim/faults?vendor=polar');
+    const { status, body } = await sim.call('DELETE', '/__sim/faults?vendor=garmin');
     expect(status).toBe(400);
     expect(body.details[0]).toMatch(/^vendor: /);
   });
@@ -240,7 +240,7 @@ describe('a fault', () => {
     [{ vendor: 'strava', kind: 'slow', delay_ms: -1 }, 'delay_ms', '0 or more'],
     [{ vendor: 'strava', kind: 'slow', delay_ms: 1e12 }, 'delay_ms', '86400000'],
     [{ vendor: 'oura', kind: 'http_597' }, 'kind', 'http_500'],
-    [{ vendor: 'polar', kind: 'http_500' }, 'vendor', 'strava'],
+    [{ vendor: 'garmin', kind: 'http_500' }, 'vendor', 'strava'],
     [{ vendor: 'strava', kind: 'flood' }, 'kind', 'http_500'],
     [{ vendor: 'strava', kind: 'http_500', endpoint: 'sleep' }, 'endpoint', 'streams'],
     [{ vendor: 'strava', kind: 'drop', endpoint: 'streams' }, 'kind', 'malformed'],
@@ -250,10 +250,13 @@ describe('a fault', () => {
     [{ vendor: 'oura', kind: 'membership_expired', endpoint: 'token' }, 'kind', 'http_500'],
     [{ vendor: 'strava', kind: 'membership_expired' }, 'kind', 'app_inactive'],
     [{ vendor: 'broker', kind: 'athlete_limit' }, 'kind', 'http_500'],
-  ])('is refused when it is %j, naming the field and what is allowed', async (fault, field, allowed) => {
-    const { status, body } = await sim.json('POST', '/__sim/faults', fault);
-    expect(status).toBe(400);
-    expect(body.error).toBe('Validation failed');
-    expect(body.details[0]).toMatch(new RegExp(`^${field}: .*${allowed}`));
-  });
+  ])(
+    'POST /__sim/faults answers 400 to %j and names %s and the allowed values (%s)',
+    async (fault, field, allowed) => {
+      const { status, body } = await sim.json('POST', '/__sim/faults', fault);
+      expect(status).toBe(400);
+      expect(body.error).toBe('Validation failed');
+      expect(body.details[0]).toMatch(new RegExp(`^${field}: .*${allowed}`));
+    },
+  );
 });

@@ -1,12 +1,12 @@
-import { type AlignedWindow } from './clock.js';
+import { type RateWindow } from './clock.js';
 import { type Vendor, VENDORS } from './vendors.js';
 
 const DAY_SECONDS = 86_400;
 const REMEMBERED_WINDOWS = 5_000;
 const REMEMBERED_REQUESTS = 60;
 
-/** One aligned window as the vendor counted it, refused calls included. */
-export interface WindowCount {
+/** One window with its counted calls, refused calls included. */
+interface WindowCount {
   id: number;
   starts_at: string;
   used: Record<string, number>;
@@ -14,7 +14,7 @@ export interface WindowCount {
   over_limit: number;
 }
 
-export interface WebhookCounts {
+interface WebhookCounts {
   sent: number;
   acked: number;
   retried: number;
@@ -22,7 +22,7 @@ export interface WebhookCounts {
   dropped: number;
 }
 
-export interface VendorStats {
+interface VendorStats {
   total: number;
   by_endpoint: Record<string, number>;
   by_status: Record<string, number>;
@@ -46,18 +46,33 @@ export interface SeenRequest {
   fault?: string;
 }
 
-export interface Charge {
+/** `times` counts requests that are equal in vendor, method, path, status and fault. */
+interface RecentRequest extends SeenRequest {
+  times: number;
+}
+
+function isSame(a: SeenRequest, b: SeenRequest): boolean {
+  const keyOf = ({ vendor, method, path, status, fault }: SeenRequest) =>
+    [vendor, method, path, status, fault].join(' ');
+  return keyOf(a) === keyOf(b);
+}
+
+interface Charge {
   bucket: string;
   seconds: number;
-  window: AlignedWindow;
+  window: RateWindow;
   used: number;
   limit: number;
 }
 
-/** Counts what really reached the vendors. It believes nobody: every number comes from a socket of this process. */
+/**
+ * Counts the requests that reached the vendors. Every number comes from a socket of this process, none from the product.
+ * Counts are in memory only. The judge keeps the last 5,000 windows and 5,000 days per vendor, and the last 60 distinct
+ * requests of all vendors.
+ */
 export class Judge {
   private tallies = new Map<Vendor, Tally>();
-  private requests: SeenRequest[] = [];
+  private requests: RecentRequest[] = [];
 
   constructor() {
     this.reset();
@@ -73,32 +88,45 @@ export class Judge {
     return Object.fromEntries(entries) as Record<Vendor, VendorStats>;
   }
 
-  recentRequests(): readonly SeenRequest[] {
+  recentRequests(): readonly RecentRequest[] {
     return this.requests;
   }
 
-  /** The answer is to be told when the request is over; one begun before a reset counts where it began. */
+  /**
+   * Counts the start of a request. Returns the function to call at the end of the request. After a reset in between, the
+   * new counts do not contain this request.
+   */
   began(vendor: Vendor, endpoint: string): (request: SeenRequest) => void {
     const tally = this.of(vendor);
     tally.began(endpoint);
     return (request) => {
       tally.ended(request);
-      this.requests.unshift(request);
-      if (this.requests.length > REMEMBERED_REQUESTS) this.requests.pop();
+      this.remember(request);
     };
   }
 
-  /** A resource went out with success. Fetching it again before it changes is a duplicate. */
+  /**
+   * Puts the request first. Equal requests with an equal status share one line, so that a polling client does not push
+   * out all other requests.
+   */
+  private remember(request: SeenRequest): void {
+    const at = this.requests.findIndex((known) => isSame(known, request));
+    const [known] = at < 0 ? [] : this.requests.splice(at, 1);
+    this.requests.unshift({ ...request, times: (known?.times ?? 0) + 1 });
+    if (this.requests.length > REMEMBERED_REQUESTS) this.requests.pop();
+  }
+
+  /** Notes a successful fetch of a resource. The next fetch counts as a duplicate unless the resource changes before. */
   served(vendor: Vendor, resource: string): void {
     this.of(vendor).served(resource);
   }
 
-  /** The resource changed, so that asking for it again is no waste. */
+  /** Notes a change of the resource, so that the next fetch is no duplicate. */
   changed(vendor: Vendor, resource: string): void {
     this.of(vendor).seen.delete(resource);
   }
 
-  /** `charges` are all buckets one call touched; `refused` when one of them was full already. */
+  /** Counts one call in all buckets that were charged. `refused` is true if one of these buckets was already full. */
   charged(vendor: Vendor, charges: readonly Charge[], refused: boolean): void {
     this.of(vendor).charged(charges, refused);
   }
@@ -174,7 +202,7 @@ class Tally {
       counts.set(window.id, count);
       if (counts.size > REMEMBERED_WINDOWS) counts.delete(counts.keys().next().value!);
     }
-    // Buckets kept per token show their fullest one.
+    // If a bucket counts per token, the highest count of a token is shown.
     count.used[bucket] = Math.max(used, count.used[bucket] ?? 0);
     count.limit[bucket] = limit;
     return count;

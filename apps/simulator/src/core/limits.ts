@@ -1,16 +1,19 @@
-import { type AlignedWindow, type VendorClock } from './clock.js';
+import { type RateWindow, type VendorClock } from './clock.js';
 import { type Judge } from './judge.js';
-import { type Part } from './memory.js';
+import { type StatePart } from './memory.js';
 import { type Vendor } from './vendors.js';
 
-/** A vendor's limit is data: what it is called, how long its aligned window lasts, whom it counts. */
+/** One limit of a vendor. The limit counts per app or per token, in a window of `seconds`. */
 export interface BucketPlan {
   readonly name: string;
-  /** Other names under which `POST /__sim/limits` may change it. */
+  /** Other names of the limit in `POST /__sim/limits`. */
   readonly aliases?: readonly string[];
   readonly seconds: number;
-  readonly limit: number;
+  /** A function for a vendor whose limit depends on its state. */
+  readonly limit: number | (() => number);
   readonly scope: 'app' | 'token';
+  /** `first_call`: the first call after the end of a window begins the next one. Default: aligned to the clock. */
+  readonly begins?: 'aligned' | 'first_call';
 }
 
 export interface BucketUse {
@@ -18,22 +21,23 @@ export interface BucketUse {
   readonly seconds: number;
   readonly limit: number;
   readonly used: number;
-  readonly window: AlignedWindow;
+  readonly window: RateWindow;
 }
 
-export interface Verdict {
+interface Verdict {
   readonly allowed: boolean;
-  /** The fullest bucket in the way, when refused. */
+  /** The full bucket that resets last; undefined if the call is allowed. */
   readonly refusedBy?: BucketUse;
   readonly uses: readonly BucketUse[];
 }
 
 interface Counter {
-  windowId: number;
-  used: number;
+  readonly window: RateWindow;
+  readonly used: number;
 }
 
-export class Limits implements Part<[string, number][]> {
+/** The vendors' limits and counters. A refused call counts as well. Changed limits are saved; counters are not. */
+export class Limits implements StatePart<[string, number][]> {
   private readonly plans = new Map<Vendor, readonly BucketPlan[]>();
   private readonly changed = new Map<string, number>();
   private readonly counters = new Map<string, Counter>();
@@ -48,13 +52,13 @@ export class Limits implements Part<[string, number][]> {
     this.plans.set(vendor, buckets);
   }
 
-  /** Back to the vendor's own numbers, with empty counters. */
+  /** Restores the vendors' own limits and empties the counters. */
   reset(): void {
     this.changed.clear();
     this.counters.clear();
   }
 
-  /** Only limits changed at run time: what was used up of them is the judge's business and starts anew. */
+  /** Saves only limits changed at run time. Counters start at 0 after a restart. */
   save(): [string, number][] {
     return [...this.changed];
   }
@@ -67,7 +71,7 @@ export class Limits implements Part<[string, number][]> {
     return Object.fromEntries(this.buckets(vendor).map((plan) => [plan.name, this.limitOf(vendor, plan)]));
   }
 
-  /** Every name `change` understands for this vendor. */
+  /** All names of limits that `change` accepts for this vendor. */
   names(vendor: Vendor): string[] {
     return this.buckets(vendor).flatMap(({ name, aliases = [] }) => [name, ...aliases]);
   }
@@ -81,8 +85,8 @@ export class Limits implements Part<[string, number][]> {
   }
 
   /**
-   * Counts one call against the named buckets, refused calls included: the vendors say a refused call still counts
-   * towards the day, and their usage headers run past the limit in the short window too.
+   * Charges one call to the named buckets, even if the call is refused. The vendors document that a refused call counts
+   * towards the day. Their usage headers can also exceed the limit of the short window.
    */
   charge(vendor: Vendor, names: readonly string[], token?: string): Verdict {
     const touched = this.buckets(vendor).filter((plan) => names.includes(plan.name));
@@ -96,24 +100,36 @@ export class Limits implements Part<[string, number][]> {
     return { allowed: !refusedBy, refusedBy, uses };
   }
 
-  /** What the counters say now, for headers; counts nothing. */
+  /** The present counters, for headers; charges nothing. */
   usage(vendor: Vendor, token?: string): BucketUse[] {
     return this.buckets(vendor).map((plan) => this.use(vendor, plan, token, 0));
   }
 
   private use(vendor: Vendor, plan: BucketPlan, token: string | undefined, cost: number): BucketUse {
     const { name, seconds } = plan;
-    const window = this.clock.window(seconds, this.offsetMs(vendor));
     const key = plan.scope === 'token' ? `${vendor} ${name} ${token ?? ''}` : `${vendor} ${name}`;
     const counter = this.counters.get(key);
-    const before = counter?.windowId === window.id ? counter.used : 0;
+    const window = this.windowOf(vendor, plan, counter);
+    const before = counter?.window.id === window.id ? counter.used : 0;
     const used = before + cost;
-    if (cost > 0) this.counters.set(key, { windowId: window.id, used });
+    if (cost > 0) this.counters.set(key, { window, used });
     return { name, seconds, window, used, limit: this.limitOf(vendor, plan) };
   }
 
+  /** Without a call since its end, a window that begins with the first call would begin now. */
+  private windowOf(
+    vendor: Vendor,
+    { seconds, begins }: BucketPlan,
+    counter: Counter | undefined,
+  ): RateWindow {
+    if (begins !== 'first_call') return this.clock.window(seconds, this.offsetMs(vendor));
+    const isOpen = counter !== undefined && this.clock.nowMs() < counter.window.resetsAtMs;
+    return isOpen ? counter.window : this.clock.windowFromNow(seconds);
+  }
+
   private limitOf(vendor: Vendor, plan: BucketPlan): number {
-    return this.changed.get(`${vendor} ${plan.name}`) ?? plan.limit;
+    const { name, limit } = plan;
+    return this.changed.get(`${vendor} ${name}`) ?? (typeof limit === 'number' ? limit : limit());
   }
 
   private buckets(vendor: Vendor): readonly BucketPlan[] {

@@ -5,7 +5,7 @@ interface Timer {
   run: () => void;
 }
 
-/** Time that moves only when told to: tests cross windows and retry delays without waiting. */
+/** A clock that only `advance` moves, so that tests cross windows and retry delays without waiting. */
 export class ManualTime implements TimeSource {
   private timers: Timer[] = [];
 
@@ -15,7 +15,7 @@ export class ManualTime implements TimeSource {
     this.currentMs = startMs;
   }
 
-  /** Back to the start, with nothing due any more. */
+  /** Returns to the start and drops all timers. */
   rewind(): void {
     this.timers = [];
     this.currentMs = this.startMs;

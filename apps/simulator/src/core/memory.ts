@@ -1,17 +1,17 @@
-/** A part of the simulator's state that follows from nothing else. What it saves is plain JSON. */
-export interface Part<Saved> {
+/** A part of the simulator's state that cannot be derived. `save` returns plain JSON. */
+export interface StatePart<Saved> {
   save(): Saved;
-  /** Into a simulator that has just been made or reset. */
+  /** Call this only right after creation or reset of the simulator. */
   restore(saved: Saved): void;
 }
 
 export type Snapshot = Readonly<Record<string, unknown>>;
 
-/** All that must outlive the process, each part under a name of its own. */
+/** The parts of the state that are saved, each under its own name. */
 export class Memory {
-  private readonly parts = new Map<string, Part<unknown>>();
+  private readonly parts = new Map<string, StatePart<unknown>>();
 
-  keep<Saved>(name: string, part: Part<Saved>): void {
+  keep<Saved>(name: string, part: StatePart<Saved>): void {
     this.parts.set(name, part);
   }
 
@@ -20,8 +20,8 @@ export class Memory {
   }
 
   /**
-   * In the order of registration: the world comes first, for the others speak of its athletes. A part that an older
-   * snapshot does not know stays as new.
+   * Restores the parts in the order of registration. The world comes first, because the other parts refer to its athletes.
+   * A part that is missing in an older snapshot keeps its initial state.
    */
   restore(snapshot: Snapshot): void {
     for (const [name, part] of this.parts) if (name in snapshot) part.restore(snapshot[name]);

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 
-/** Posts exactly these bytes and answers the status once the whole answer is in. Redirects are not followed. */
+/** Posts exactly these bytes and returns the status when the whole answer has arrived. Redirects are not followed. */
 export function postBytes(
   url: string,
   body: Buffer,

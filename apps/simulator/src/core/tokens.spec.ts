@@ -11,8 +11,8 @@ function store(scale: number, policy = SIX_HOURS) {
   return { time, tokens: new TokenStore(new VendorClock(scale, time), policy) };
 }
 
-describe('the life of an access token', () => {
-  it('is divided by the scale, in real epoch seconds', () => {
+describe('lifetime of an access token', () => {
+  it('TokenStore divides the lifetime of an access token by the scale, and expires_at is in real epoch seconds', () => {
     const { time, tokens } = store(900);
     const pair = tokens.grant(CONSENT);
     expect(pair.expiresInSeconds).toBe(24);
@@ -21,12 +21,12 @@ describe('the life of an access token', () => {
     expect(tokens.find(pair.accessToken)?.state).toBe('expired');
   });
 
-  it('is never shorter than five seconds', () => {
+  it('an access token lives at least five seconds at any scale', () => {
     const { tokens } = store(100_000);
     expect(tokens.grant(CONSENT).expiresInSeconds).toBe(5);
   });
 
-  it('lasts at least until the second it names', () => {
+  it('an access token is valid until the second in expires_at', () => {
     const { time, tokens } = store(900);
     time.advance(999);
     const pair = tokens.grant(CONSENT);
@@ -35,8 +35,8 @@ describe('the life of an access token', () => {
   });
 });
 
-describe('a refresh', () => {
-  it('in the last hour, scaled, leaves the old access token alive until its own end', () => {
+describe('refresh of a token', () => {
+  it('a refresh in the last (scaled) hour leaves the old access token valid until its own expiry', () => {
     const { time, tokens } = store(900);
     const first = tokens.grant(CONSENT);
     time.advance(20_000);
@@ -48,7 +48,7 @@ describe('a refresh', () => {
     expect(tokens.find(second.accessToken)?.state).toBe('valid');
   });
 
-  it('keeps its refresh token where the vendor does not rotate', () => {
+  it('a refresh keeps the refresh token when the vendor does not rotate', () => {
     const { time, tokens } = store(1, { lifetimeSeconds: 60, rotates: false });
     const first = tokens.grant(CONSENT);
     time.advance(61_000);
@@ -56,8 +56,8 @@ describe('a refresh', () => {
   });
 });
 
-describe('revoking', () => {
-  it('one token ends its own grant, revoking an athlete all of them', () => {
+describe('revocation', () => {
+  it('revoking a token ends one grant, and revoking an athlete ends all grants of the athlete', () => {
     const { tokens } = store(1);
     const [one, two, three] = [tokens.grant(CONSENT), tokens.grant(CONSENT), tokens.grant(CONSENT)];
     expect(tokens.revoke(one.refreshToken)).toBe('7');

@@ -1,16 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { type VendorClock } from './clock.js';
-import { type Part } from './memory.js';
-import { randomToken } from './random.js';
+import { type StatePart } from './memory.js';
 
-/** How a vendor hands out tokens. Lifetimes are the vendor's own numbers; the clock scales them. */
+/** The rules of a vendor's tokens. All times except `codeLifetimeSeconds` are divided by TIME_SCALE. */
 export interface TokenPolicy {
   readonly lifetimeSeconds: number;
   readonly codeLifetimeSeconds?: number;
-  /** A refresh answers with the living access token while more than this share of its life is left. */
+  /** While more than this share of the access token's lifetime is left, a refresh returns the same tokens. */
   readonly keepAboveShare?: number;
-  /** A refresh returns a new refresh token. */
+  /** True: a refresh that makes a new access token also makes a new refresh token. */
   readonly rotates: boolean;
-  /** How long the rotated-out refresh token still works, unscaled; 0 kills it at once. */
+  /** How long a rotated refresh token still works. At 0 a rotated token stops working at once. */
   readonly graceSeconds?: number;
 }
 
@@ -23,13 +23,13 @@ export interface TokenPair {
   readonly scopes: readonly string[];
 }
 
-export interface Consent {
+interface Consent {
   readonly athleteId: string;
   readonly scopes: readonly string[];
   readonly redirectUri?: string;
 }
 
-export type TokenState = 'valid' | 'expired' | 'revoked';
+type TokenState = 'valid' | 'expired' | 'revoked';
 
 export interface TokenInfo {
   readonly state: TokenState;
@@ -38,7 +38,7 @@ export interface TokenInfo {
   readonly scopes: readonly string[];
 }
 
-// A client needs a moment to use what it got: below this no scale shortens a token's real life.
+// Minimum real lifetime at any scale, because a client needs time to use a token.
 const SHORTEST_LIFE_SECONDS = 5;
 const CODE_LIFE_SECONDS = 600;
 
@@ -60,7 +60,7 @@ interface IssuedCode {
 interface SavedTokens {
   readonly codes: readonly (readonly [string, IssuedCode])[];
   readonly grants: readonly Grant[];
-  /** Tokens beside the newest of their grant that still open something: access not expired, refresh within its grace. */
+  /** Replaced tokens of a grant that still work: access tokens until they expire, refresh tokens until their grace ends. */
   readonly olderAccess: readonly OlderToken[];
   readonly olderRefresh: readonly OlderToken[];
   readonly nextGrantId: number;
@@ -68,7 +68,11 @@ interface SavedTokens {
 
 type OlderToken = readonly [token: string, grantId: number, endsAtMs: number];
 
-export class TokenStore implements Part<SavedTokens> {
+/**
+ * Codes, access tokens and refresh tokens of one vendor. A code works once. The store keeps revoked and expired tokens,
+ * so that `find` can return their state. The saved state leaves out replaced tokens that have expired.
+ */
+export class TokenStore implements StatePart<SavedTokens> {
   private readonly codes = new Map<string, IssuedCode>();
   private readonly access = new Map<string, { grant: Grant; expiresAtMs: number }>();
   private readonly refreshing = new Map<string, { grant: Grant; diesAtMs: number }>();
@@ -115,15 +119,20 @@ export class TokenStore implements Part<SavedTokens> {
 
   issueCode(consent: Consent): string {
     const code = randomToken();
-    // People and test scripts carry a code by hand, so it lives its full ten minutes at any scale.
+    // People and scripts copy codes by hand, so a code lives ten minutes at any scale.
     const lifeSeconds = this.policy.codeLifetimeSeconds ?? CODE_LIFE_SECONDS;
     this.codes.set(code, { consent, expiresAtMs: this.clock.nowMs() + lifeSeconds * 1000 });
     return code;
   }
 
-  /** Who consented, while the code is unspent. */
+  /** The athlete who consented; undefined for an unknown or used code. */
   ownerOfCode(code: string): string | undefined {
     return this.codes.get(code)?.consent.athleteId;
+  }
+
+  /** The redirect URL with which the code was asked for; the app has to repeat it in the exchange. */
+  redirectOfCode(code: string): string | undefined {
+    return this.codes.get(code)?.consent.redirectUri;
   }
 
   /** A code works once. */
@@ -151,7 +160,7 @@ export class TokenStore implements Part<SavedTokens> {
     return this.pair(grant);
   }
 
-  /** Undefined when the refresh token is unknown, rotated out or revoked. */
+  /** Undefined if the refresh token is unknown or revoked, or if it was rotated and its grace has ended. */
   refresh(refreshToken: string): TokenPair | undefined {
     const known = this.refreshing.get(refreshToken);
     if (!known || known.grant.isRevoked || known.diesAtMs <= this.clock.nowMs()) return undefined;
@@ -170,12 +179,12 @@ export class TokenStore implements Part<SavedTokens> {
     return { state: isRevoked ? 'revoked' : isExpired ? 'expired' : 'valid', grantId: id, athleteId, scopes };
   }
 
-  /** Whose access or refresh token this is, dead or alive. */
+  /** The athlete of an access or refresh token, valid or not. */
   ownerOf(token: string): string | undefined {
     return (this.access.get(token) ?? this.refreshing.get(token))?.grant.athleteId;
   }
 
-  /** Revokes the whole grant behind an access or refresh token; answers whose it was. */
+  /** Revokes the whole grant of an access or refresh token and returns its athlete. */
   revoke(token: string): string | undefined {
     const grant = this.access.get(token)?.grant ?? this.refreshing.get(token)?.grant;
     if (!grant || grant.isRevoked) return undefined;
@@ -183,10 +192,20 @@ export class TokenStore implements Part<SavedTokens> {
     return grant.athleteId;
   }
 
-  /** Answers how many living grants this ended. */
+  /** Revokes all grants of the athlete and returns their number. */
   revokeAthlete(athleteId: string): number {
     const living = this.livingGrants(athleteId);
     living.forEach((grant) => (grant.isRevoked = true));
+    return living.length;
+  }
+
+  /** Ends all access tokens of the athlete and returns the number of grants. The grants and the refresh tokens stay valid. */
+  expire(athleteId: string): number {
+    const living = this.livingGrants(athleteId);
+    const nowMs = this.clock.nowMs();
+    living.forEach((grant) => (grant.expiresAtMs = nowMs));
+    for (const access of this.access.values())
+      if (access.grant.athleteId === athleteId) access.expiresAtMs = Math.min(access.expiresAtMs, nowMs);
     return living.length;
   }
 
@@ -198,7 +217,7 @@ export class TokenStore implements Part<SavedTokens> {
     return [...this.grants.keys()].filter((athleteId) => this.isConnected(athleteId)).length;
   }
 
-  /** Every scope any living grant of the athlete holds. */
+  /** The scopes of all grants of the athlete that are not revoked. */
   scopesOf(athleteId: string): Set<string> {
     return new Set(this.livingGrants(athleteId).flatMap(({ scopes }) => scopes));
   }
@@ -237,9 +256,13 @@ export class TokenStore implements Part<SavedTokens> {
   }
 
   private pair({ accessToken, refreshToken, expiresAtMs, athleteId, scopes }: Grant): TokenPair {
-    // Rounded down: a client that trusts `expires_at` to the second never finds the token dead before it.
+    // `expires_at` is rounded down, so that a token is valid at least until that second.
     const expiresAtSeconds = Math.floor(expiresAtMs / 1000);
     const expiresInSeconds = Math.max(0, expiresAtSeconds - this.clock.nowSeconds());
     return { accessToken, refreshToken, expiresAtSeconds, expiresInSeconds, athleteId, scopes };
   }
+}
+
+export function randomToken(bytes = 20): string {
+  return randomBytes(bytes).toString('hex');
 }

@@ -1,7 +1,18 @@
-export const VENDORS = ['strava', 'oura', 'whoop', 'broker'] as const;
+// A new vendor needs a folder, lines in this file and a line in simulator.ts.
+export const VENDORS_WITH_ATHLETES = ['strava', 'oura', 'whoop', 'polar'] as const;
+export const VENDORS = [...VENDORS_WITH_ATHLETES, 'broker'] as const;
 export type Vendor = (typeof VENDORS)[number];
 
-/** The names that stats and faults use; a route carries its own in `config.endpoint`. */
+/** The id of a vendor's first athlete. */
+export const FIRST_IDS: Readonly<Record<Vendor, bigint>> = {
+  strava: 134_815n,
+  oura: 1n,
+  whoop: 10_129n,
+  polar: 2_278_512n,
+  broker: 1n,
+};
+
+/** The endpoint names in statistics and faults. A route has such a name in `config.endpoint`. */
 export const ENDPOINTS = {
   strava: [
     'token',
@@ -18,17 +29,14 @@ export const ENDPOINTS = {
     'webhooks',
   ],
   oura: ['token', 'revoke', 'personal_info', 'sleep', 'daily_sleep', 'subscriptions', 'webhooks'],
-  whoop: ['token', 'revoke', 'profile', 'sleep', 'recovery', 'cycle', 'webhooks'],
+  whoop: ['token', 'revoke', 'profile', 'body_measurement', 'sleep', 'recovery', 'cycle', 'webhooks'],
+  polar: ['token', 'users', 'exercises', 'exercise', 'files', 'sleep', 'subscriptions', 'webhooks'],
   broker: ['catalog', 'resolve', 'media'],
 } as const satisfies Record<Vendor, readonly string[]>;
 
-export function hasEndpoint(vendor: Vendor, endpoint: string): boolean {
-  return (ENDPOINTS[vendor] as readonly string[]).includes(endpoint);
-}
-
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Counted by the judge and open to faults under this name; a route without one is neither. */
+    /** The judge and the faults know a route by this name. A route without a name is not counted, and no fault hits it. */
     endpoint?: string;
   }
 }

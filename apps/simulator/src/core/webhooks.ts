@@ -1,55 +1,58 @@
-import { type VendorClock } from './clock.js';
-import { withDeadline } from './deadline.js';
+import { type VendorClock, withDeadline } from './clock.js';
 import { type Faults } from './faults.js';
 import { type Judge } from './judge.js';
-import { type Part } from './memory.js';
+import { type StatePart } from './memory.js';
 import { postBytes } from './post-bytes.js';
 import { type Vendor } from './vendors.js';
 
-/** One event on its way. Plain data, so that it outlives the process. */
+/** One event to deliver. Plain data, so that it can be saved. */
 export interface Delivery {
   readonly vendor: Vendor;
   readonly url: string;
-  /** Sent as it is; `headersFor` signs exactly these bytes. */
+  /** The exact bytes to send; `headersFor` signs them. */
   readonly body: string;
   readonly firstSentAtMs: number;
   readonly subscriptionId?: string;
 }
 
-/** How a vendor delivers: asked anew at every attempt. */
-export interface Courier {
-  /** For what is about to be sent, the first attempt being 1: a vendor may or may not sign anew. */
+/** A vendor's rules of delivery, called for each attempt. */
+interface DeliveryPolicy {
+  /** Headers of one attempt, with the signature. The vendor decides whether each attempt is signed anew. */
   headersFor(delivery: Delivery): Record<string, string>;
-  /** What attempt number `attempt` carries, for vendors that may change the body between attempts. */
+  /** Body of attempt number `attempt` (from 1), for vendors that change the body between attempts. */
   bodyFor?(delivery: Delivery, attempt: number): string;
   isAck(status: number): boolean;
   ackTimeoutMs(): number;
-  /** Unscaled pauses before the second, third … attempt; their number is the number of retries. */
+  /** Delays before the second, third … attempt, before TIME_SCALE. The length of the list is the number of retries. */
   retryDelaysMs(): readonly number[];
-  /** Sees the outcome of each attempt, `undefined` for no answer; `'stop'` ends the retries. */
+  /** Called after each attempt. `status` is undefined if no answer came. The return value `'stop'` ends the retries. */
   onOutcome?(delivery: Delivery, status: number | undefined): 'stop' | void;
 }
 
-/** An attempt that is due, or on the wire. */
+/** An attempt that is due or in flight. */
 interface Pending {
   readonly delivery: Delivery;
   readonly attempt: number;
   readonly dueAtMs: number;
 }
 
-// A reordered event waits for the next one, but not for ever: it may be the last.
+// A reordered event waits for the next event. If no other event comes, it is sent after this time.
 const LONGEST_HOLD_MS = 60_000;
 const DEFAULT_DELAY_MS = 5_000;
 
-/** Sends events as vendors do: now, again after a pause, and then never more. */
-export class Outbox implements Part<readonly Pending[]> {
-  private readonly couriers = new Map<Vendor, Courier>();
+/**
+ * Delivers each event at once. A failed attempt is repeated after the delays of the vendor's policy. After the last delay
+ * the event is lost. The outbox guarantees neither order nor exactly-once delivery. After a restart it repeats an attempt
+ * that was in flight.
+ */
+export class Outbox implements StatePart<readonly Pending[]> {
+  private readonly policies = new Map<Vendor, DeliveryPolicy>();
   private readonly held = new Map<Vendor, Pending>();
-  /** Everything not yet settled, with what takes it back. */
+  /** All attempts that are due or in flight, each with the function that cancels its timer. */
   private readonly pending = new Map<Pending, () => void>();
   private readonly running = new Set<AbortController>();
-  /** Grows with each stop: what began before has no consequences after. */
-  private era = 0;
+  /** Each stop increments this number. The outbox ignores the result of an attempt with an older number. */
+  private generation = 0;
 
   constructor(
     private readonly clock: VendorClock,
@@ -57,8 +60,8 @@ export class Outbox implements Part<readonly Pending[]> {
     private readonly faults: Faults,
   ) {}
 
-  employ(vendor: Vendor, courier: Courier): void {
-    this.couriers.set(vendor, courier);
+  register(vendor: Vendor, policy: DeliveryPolicy): void {
+    this.policies.set(vendor, policy);
   }
 
   send(order: Omit<Delivery, 'firstSentAtMs'>): void {
@@ -69,24 +72,24 @@ export class Outbox implements Part<readonly Pending[]> {
     if (fault?.kind === 'double') this.attempt(delivery, 1);
     if (fault?.kind === 'drop') this.judge.webhook(vendor, 'dropped');
     else if (fault?.kind === 'slow') this.later(delivery, 1, fault.delay_ms ?? DEFAULT_DELAY_MS);
-    // Only an event that has arrived has overtaken the held one.
+    // The held event goes out after the first attempt of this event has ended, so that the two events arrive swapped.
     else return this.attempt(delivery, 1, () => this.release(vendor));
     this.release(vendor);
   }
 
-  /** Attempts on the wire at this moment. */
-  get underWay(): number {
+  /** Number of attempts in flight. */
+  get inFlight(): number {
     return this.running.size;
   }
 
-  /** Cuts what is under way and lets nothing more out. What was pending can still be saved. */
+  /** Aborts attempts in flight and starts no more. Pending attempts can still be saved. */
   stop(): void {
-    this.era++;
+    this.generation++;
     this.pending.forEach((cancel) => cancel());
     this.running.forEach((controller) => controller.abort());
   }
 
-  /** Forgets all that is pending. */
+  /** Stops and drops all pending attempts. */
   reset(): void {
     this.stop();
     this.held.clear();
@@ -97,7 +100,7 @@ export class Outbox implements Part<readonly Pending[]> {
     return [...this.pending.keys()];
   }
 
-  /** What was on the wire goes out once more: nobody saw whether it arrived. */
+  /** Repeats an attempt that was in flight, because the result of the attempt is unknown. */
   restore(saved: readonly Pending[]): void {
     for (const pending of saved) this.schedule(pending);
   }
@@ -138,26 +141,26 @@ export class Outbox implements Part<readonly Pending[]> {
 
   private attempt(delivery: Delivery, attempt: number, then?: () => void): void {
     this.judge.webhook(delivery.vendor, attempt === 1 ? 'sent' : 'retried');
-    const { era } = this;
+    const { generation } = this;
     const onWire = { delivery, attempt, dueAtMs: this.clock.nowMs() };
     this.pending.set(onWire, () => undefined);
     void this.post(delivery, attempt).then((status) => {
-      if (era !== this.era) return;
+      if (generation !== this.generation) return;
       this.pending.delete(onWire);
       this.settle(delivery, attempt, status);
       then?.();
     });
   }
 
-  /** The status, or undefined when none came in time. */
+  /** Returns the status, or undefined after a time-out or a network error. */
   private async post(delivery: Delivery, attempt: number): Promise<number | undefined> {
-    const courier = this.courierOf(delivery);
-    const sent = { ...delivery, body: courier.bodyFor?.(delivery, attempt) ?? delivery.body };
-    const headers = { 'content-type': 'application/json', ...courier.headersFor(sent) };
+    const policy = this.policyOf(delivery);
+    const sent = { ...delivery, body: policy.bodyFor?.(delivery, attempt) ?? delivery.body };
+    const headers = { 'content-type': 'application/json', ...policy.headersFor(sent) };
     const stopped = new AbortController();
     this.running.add(stopped);
     try {
-      return await withDeadline(this.clock, courier.ackTimeoutMs(), (late) =>
+      return await withDeadline(this.clock, policy.ackTimeoutMs(), (late) =>
         postBytes(sent.url, Buffer.from(sent.body), headers, AbortSignal.any([late, stopped.signal])),
       );
     } catch {
@@ -168,15 +171,15 @@ export class Outbox implements Part<readonly Pending[]> {
   }
 
   private settle(delivery: Delivery, attempt: number, status: number | undefined): void {
-    const courier = this.courierOf(delivery);
-    const verdict = courier.onOutcome?.(delivery, status);
-    if (status !== undefined && courier.isAck(status)) return this.judge.webhook(delivery.vendor, 'acked');
-    const delayMs = courier.retryDelaysMs()[attempt - 1];
+    const policy = this.policyOf(delivery);
+    const verdict = policy.onOutcome?.(delivery, status);
+    if (status !== undefined && policy.isAck(status)) return this.judge.webhook(delivery.vendor, 'acked');
+    const delayMs = policy.retryDelaysMs()[attempt - 1];
     if (verdict === 'stop' || delayMs === undefined) return this.judge.webhook(delivery.vendor, 'failed');
     this.later(delivery, attempt + 1, delayMs);
   }
 
-  private courierOf({ vendor }: Delivery): Courier {
-    return this.couriers.get(vendor)!;
+  private policyOf({ vendor }: Delivery): DeliveryPolicy {
+    return this.policies.get(vendor)!;
   }
 }

@@ -1,20 +1,20 @@
-import { type AthleteProfile, createAthleteProfile } from '../athletes/index.js';
-import { type Part } from './memory.js';
-import { type Vendor, VENDORS } from './vendors.js';
+import { type AthleteProfile, createAthleteProfile } from '#training-world';
+import { type StatePart } from './memory.js';
+import { FIRST_IDS, type Vendor, VENDORS } from './vendors.js';
 
 export interface Athlete {
   readonly vendor: Vendor;
-  /** A string of digits for Strava and WHOOP; whatever the vendor likes for Oura. */
+  /** Any text for Oura, digits for the others. */
   readonly id: string;
   readonly seed: number;
-  /** Body, home and habits, all from the seed. */
+  /** Body, home and training habits, which follow from the seed. */
   readonly profile: AthleteProfile;
   readonly firstname: string;
   readonly lastname: string;
   readonly createdAtMs: number;
 }
 
-export interface NewAthlete {
+interface NewAthlete {
   readonly id?: string;
   readonly seed?: number;
 }
@@ -25,10 +25,11 @@ interface SavedWorld {
   readonly nextSeed: number;
 }
 
-const FIRST_IDS: Record<Vendor, bigint> = { strava: 134_815n, oura: 1n, whoop: 10_129n, broker: 1n };
-
-/** Who exists. What an athlete did is kept by the vendor it happened at, which registers to be emptied with the rest. */
-export class World implements Part<SavedWorld> {
+/**
+ * The athletes of all vendors. Each vendor keeps its own activities or nights. It passes a callback to `onReset` that
+ * clears them.
+ */
+export class World implements StatePart<SavedWorld> {
   private readonly athletes = new Map<Vendor, Map<string, Athlete>>();
   private readonly emptiers: (() => void)[] = [];
   private readonly nextIds = new Map<Vendor, bigint>();
@@ -74,7 +75,7 @@ export class World implements Part<SavedWorld> {
     return [...this.of(vendor).values()];
   }
 
-  /** The control routes know an athlete by id alone; the first vendor that has it wins. */
+  /** The athlete with this id at the first vendor that knows the id. Control routes without a vendor use this. */
   findAthlete(id: string): Athlete | undefined {
     return VENDORS.map((vendor) => this.athlete(vendor, id)).find((athlete) => athlete !== undefined);
   }

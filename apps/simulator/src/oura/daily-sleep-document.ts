@@ -1,28 +1,22 @@
-import { formatOffset } from '../athletes/time-zones.js';
+import { formatOffset } from '#training-world';
 import { asleepSeconds } from '../wearables/reshape-night.js';
-import { contributor } from './contributors.js';
-import { countsForTheDay, type OuraSleep, typeOf } from './oura-sleep.js';
+import { contributor, countsForTheDay, type OuraSleep, typeOf } from './oura-sleep.js';
 
 export interface DailySleep {
   readonly id: string;
   readonly day: string;
   readonly version: number;
   readonly updatedAtMs: number;
-  /** All sleeps of the day, those that do not count included. */
+  /** All sleeps of the day. Some of them do not count for the score. */
   readonly sleeps: readonly OuraSleep[];
 }
 
 const NAP_SECONDS_PER_POINT = 1800;
 const MOST_NAP_POINTS = 5;
 
-/** One score for the whole day, fed by the night and the naps; null while the night has none. */
-export function dailySleepDocument({
-  id,
-  day,
-  version,
-  updatedAtMs,
-  sleeps,
-}: DailySleep): Record<string, unknown> {
+/** The document has the score of the whole day, from night and naps. The score is null while the night has no score. */
+export function dailySleepDocument(daily: DailySleep): Record<string, unknown> {
+  const { id, day, version, updatedAtMs, sleeps } = daily;
   const counted = sleeps.filter(countsForTheDay);
   const main = mainSleep(counted);
   const offsetMinutes = (main ?? sleeps[0])?.night.endUtcOffsetMinutes ?? 0;
@@ -31,7 +25,7 @@ export function dailySleepDocument({
     id,
     meta: { updated_at: new Date(updatedAtMs).toISOString(), version },
     day,
-    score: scoreOf(main, counted),
+    score: scoreOfDay(daily),
     timestamp: `${day}T00:00:00.000${formatOffset(offsetMinutes)}`,
     contributors: {
       deep_sleep: part('deep_sleep'),
@@ -45,12 +39,17 @@ export function dailySleepDocument({
   };
 }
 
+export function scoreOfDay({ sleeps }: DailySleep): number | null {
+  const counted = sleeps.filter(countsForTheDay);
+  return scoreOf(mainSleep(counted), counted);
+}
+
 function mainSleep(counted: readonly OuraSleep[]): OuraSleep | undefined {
   const nights = counted.filter((sleep) => typeOf(sleep) === 'long_sleep' || !sleep.night.nap);
   return nights.sort((a, b) => asleepSeconds(b.night) - asleepSeconds(a.night))[0];
 }
 
-/** Each half hour of napping gives a point, so that a nap revises the day it belongs to. */
+/** Each half hour of naps adds one point, up to five points. So a nap changes the day's document. */
 function scoreOf(main: OuraSleep | undefined, counted: readonly OuraSleep[]): number | null {
   if (!main || main.night.score === null) return null;
   const napSeconds = counted

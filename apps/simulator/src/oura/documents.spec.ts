@@ -19,7 +19,7 @@ interface Series {
   timestamp: string;
 }
 
-/** What these tests compute with; the rest is asserted as it comes. */
+/** The fields that these tests read. */
 interface Sleep extends Record<string, unknown> {
   id: string;
   day: string;
@@ -60,8 +60,8 @@ async function dayOf(day: string) {
   return body.data[0] as Daily;
 }
 
-describe('Oura sleep documents', () => {
-  it('always have id, meta, bedtime_start, bedtime_end, day, low_battery_alert, period and time_in_bed', async () => {
+describe('Oura sleep document', () => {
+  it('an Oura sleep always has id, meta, bedtime_start, bedtime_end, day, low_battery_alert, period and time_in_bed', async () => {
     for (const sparse of [false, true]) {
       expect(await sleepOf({ sparse })).toMatchObject({
         id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -76,7 +76,7 @@ describe('Oura sleep documents', () => {
     }
   });
 
-  it('measure in seconds: the stages add up to total_sleep_duration and with awake_time to time_in_bed', async () => {
+  it('the stages of an Oura sleep add up to total_sleep_duration in seconds, and together with awake_time to time_in_bed', async () => {
     const sleep = await sleepOf({ duration_minutes: 415 });
     const { deep_sleep_duration, rem_sleep_duration, light_sleep_duration } = sleep;
     expect(sleep.total_sleep_duration).toBe(415 * 60);
@@ -85,7 +85,7 @@ describe('Oura sleep documents', () => {
     expect((Date.parse(sleep.bedtime_end) - Date.parse(sleep.bedtime_start)) / 1000).toBe(sleep.time_in_bed);
   });
 
-  it('have an integer efficiency of 1 to 100, integer average_hrv and lowest_heart_rate', async () => {
+  it('an Oura sleep has an integer efficiency of 1 to 100, an integer average_hrv and an integer lowest_heart_rate', async () => {
     const sleep = await sleepOf({});
     for (const name of ['efficiency', 'average_hrv', 'lowest_heart_rate']) {
       expect(Number.isInteger(sleep[name])).toBe(true);
@@ -94,7 +94,7 @@ describe('Oura sleep documents', () => {
     expect(sleep.efficiency).toBeLessThanOrEqual(100);
   });
 
-  it('have fractions in average_heart_rate and average_breath', async () => {
+  it('an Oura sleep has fractions in average_heart_rate and average_breath', async () => {
     const nights = await Promise.all(
       ['14', '15', '16', '17'].map((day) => sleepOf({ date: `2026-11-${day}` })),
     );
@@ -104,7 +104,7 @@ describe('Oura sleep documents', () => {
     }
   });
 
-  it("have every field of the vendor's example", async () => {
+  it("an Oura sleep has every field of the example in the vendor's documents", async () => {
     const sleep = await sleepOf({});
     expect(Object.keys(sleep).sort()).toEqual(
       (
@@ -123,7 +123,7 @@ describe('Oura sleep documents', () => {
     });
   });
 
-  it('mean by the phase digit 1 deep, by 2 light, by 3 REM and by 4 awake sleep', async () => {
+  it('the phase digits of an Oura sleep mean 1 deep, 2 light, 3 REM and 4 awake', async () => {
     const sleep = await sleepOf({ duration_minutes: 415 });
     const digits = [...(sleep.sleep_phase_30_sec as string)];
     const secondsOf = (digit: string) => 30 * digits.filter((one) => one === digit).length;
@@ -135,7 +135,7 @@ describe('Oura sleep documents', () => {
     ]);
   });
 
-  it('write phases with the digits 1 to 4, movement too, and series every 300 s that may hold null', async () => {
+  it('an Oura sleep has phases and movement in the digits 1 to 4, and series with a value or null every 300 s', async () => {
     const sleep = await sleepOf({});
     expect(sleep.sleep_phase_5_min).toMatch(/^[1-4]+$/);
     expect(sleep.sleep_phase_30_sec).toMatch(/^[1-4]+$/);
@@ -147,14 +147,14 @@ describe('Oura sleep documents', () => {
     }
   });
 
-  it('carry the local offset, and day is the waking day', async () => {
+  it('an Oura sleep carries the local offset, and its day is the day of waking', async () => {
     const sleep = await sleepOf({ date: '2026-11-15' });
     expect(sleep.bedtime_end).toMatch(/^2026-11-15T\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$/);
     expect(sleep.bedtime_start).toMatch(/^2026-11-14T/);
     expect(sleep.day).toBe('2026-11-15');
   });
 
-  it('have no score', async () => {
+  it('an Oura sleep document has no score, even if the order contains a score', async () => {
     expect(await sleepOf({ score: 82 })).not.toHaveProperty('score');
   });
 
@@ -166,11 +166,11 @@ describe('Oura sleep documents', () => {
     ['sleep', { duration_minutes: 45, nap: true, ends_at: '2026-11-17T12:00:00Z' }],
     ['rest', { type: 'rest' }],
     ['deleted', { type: 'deleted' }],
-  ])('have the type %s when ordered as %j: above 3 h long_sleep, below 15 min rest', async (type, order) => {
+  ])('an Oura sleep has the type %s when ordered as %j', async (type, order) => {
     expect((await sleepOf(order)).type).toBe(type);
   });
 
-  it('a late_nap ended after 18:00 and counts for the next day', async () => {
+  it('an Oura nap that ends after 18:00 is a late_nap and counts for the next day', async () => {
     const probe = await sleepOf({ nap: true, duration_minutes: 30, ends_at: '2026-11-17T12:00:00Z' });
     const offset = probe.bedtime_end.slice(-6);
     const nap = await sleepOf({ nap: true, duration_minutes: 30, ends_at: `2026-11-17T19:00:00${offset}` });
@@ -178,13 +178,13 @@ describe('Oura sleep documents', () => {
     expect(nap.day).toBe('2026-11-18');
   });
 
-  it('beyond the required fields everything may be null or absent', async () => {
+  it('a sparse Oura sleep has null or no value in optional fields', async () => {
     const sleep = await sleepOf({ sparse: true });
     expect(sleep).toMatchObject({ average_hrv: null, heart_rate: null, readiness: null });
     expect(sleep).not.toHaveProperty('deep_sleep_duration');
   });
 
-  it('a revision raises meta.version and meta.updated_at and keeps the id', async () => {
+  it('a revision of an Oura sleep raises meta.version and meta.updated_at and keeps the id', async () => {
     const { id } = await sync();
     for (const version of [2, 3]) {
       const before = (await get(`/sleep/${id}`)).body;
@@ -195,7 +195,7 @@ describe('Oura sleep documents', () => {
     }
   });
 
-  it('are the same for the same seed', async () => {
+  it('the same seed gives the same Oura sleep document', async () => {
     const twin = await openSimulator();
     const other = await connect(twin, 'oura', { seed: 7 });
     const { document } = await twin.sim('/sleep', { athlete_id: other.id });
@@ -204,8 +204,8 @@ describe('Oura sleep documents', () => {
   });
 });
 
-describe('Oura daily_sleep documents', () => {
-  it('hold the score and its contributors, 1 to 100', async () => {
+describe('Oura daily_sleep document', () => {
+  it('an Oura daily_sleep has the score and seven contributors of 1 to 100', async () => {
     await sync({ score: 82 });
     const daily = await dayOf('2026-11-18');
     expect(daily).toMatchObject({ day: '2026-11-18', score: 82, meta: { version: 1 } });
@@ -227,12 +227,12 @@ describe('Oura daily_sleep documents', () => {
     expect((await get(`/daily_sleep/${daily.id}`)).body).toEqual(daily);
   });
 
-  it('score and contributors may be null', async () => {
+  it('an Oura daily_sleep without a score has null contributors', async () => {
     await sync({ score: null });
     expect(await dayOf('2026-11-18')).toMatchObject({ score: null, contributors: { total_sleep: null } });
   });
 
-  it('are fed by several sleeps: a nap revises the day of its night', async () => {
+  it('a nap of an hour raises the score in the Oura daily_sleep by two and the version by one', async () => {
     await sync({ score: 80 });
     const before = await dayOf('2026-11-18');
     await sync({ nap: true, duration_minutes: 60, date: '2026-11-18', ends_at: '2026-11-18T13:00:00Z' });
@@ -240,7 +240,7 @@ describe('Oura daily_sleep documents', () => {
     expect(after).toMatchObject({ id: before.id, score: 82, meta: { version: 2 } });
   });
 
-  it('lose their score when the night is deleted and go when nothing is left', async () => {
+  it('an Oura daily_sleep has no score if the night has type deleted, and answers 404 if the day has no sleep', async () => {
     const { id } = await sync({ score: 80 });
     const { id: dailyId } = await dayOf('2026-11-18');
     await sim.json('PATCH', `/__sim/sleep/${id}`, { type: 'deleted' });
@@ -250,15 +250,15 @@ describe('Oura daily_sleep documents', () => {
   });
 });
 
-describe('Oura lists', () => {
-  it('answer {data, next_token}, the days of start_date and end_date included, null after the last page', async () => {
+describe('Oura list', () => {
+  it('an Oura list answers {data, next_token}, includes start_date and end_date, and has next_token null on the last page', async () => {
     for (const date of ['2026-11-10', '2026-11-11', '2026-11-12', '2026-11-13']) await sync({ date });
     const { body } = await get('/sleep?start_date=2026-11-11&end_date=2026-11-12');
     expect(body.next_token).toBeNull();
     expect((body.data as Sleep[]).map(({ day }) => day)).toEqual(['2026-11-11', '2026-11-12']);
   });
 
-  it('are paged by next_token without gap or overlap', async () => {
+  it('an Oura list pages by next_token without gap or overlap', async () => {
     const sleeper = await connect(sim, 'oura', { nights: 120 });
     const ids = new Set<string>();
     let token: string | null = '';
@@ -274,13 +274,46 @@ describe('Oura lists', () => {
     expect(pages).toBe(3);
   });
 
-  it('answer only the asked fields', async () => {
+  it('an Oura list with ?fields answers only the named fields and the id', async () => {
     await sync();
     const { body } = await get('/sleep?start_date=2026-11-18&end_date=2026-11-18&fields=day,type');
     expect(Object.keys(body.data[0]).sort()).toEqual(['day', 'id', 'type']);
   });
 
-  it('refuse a malformed date with 422, a backward range and a foreign next_token with 400', async () => {
+  it.each(['/oura/v2/usercollection', '/oura/v2/sandbox/usercollection'])(
+    'an Oura list of %s takes the written date of a date-time with any offset, and reads a number as epoch seconds',
+    async (base) => {
+      const list = async (range: string) => {
+        const { status, text } = await sim.get(`${base}/sleep?${range}`, athlete.accessToken);
+        expect(status).toBe(200);
+        return text;
+      };
+      const days = await list('start_date=2026-11-11&end_date=2026-11-12');
+      const moments = 'start_date=2026-11-11T23:30:00-08:00&end_date=2026-11-12T00:00:00Z';
+      expect(await list(encodeURI(moments))).toBe(days);
+      expect(await list('start_date=1&end_date=2')).toBe('{"data":[],"next_token":null}');
+    },
+  );
+
+  it.each(['2026-13-01', '2026-02-30', '2026-11-18T25:00:00Z', '2026-11-18Tx'])(
+    'an Oura list answers 422 with the message of pydantic 2 to the start_date %s',
+    async (start_date) => {
+      const { status, body } = await get(`/sleep?start_date=${start_date}`);
+      expect(status).toBe(422);
+      expect(body.detail).toEqual([
+        {
+          type: 'date_from_datetime_parsing',
+          loc: ['query', 'start_date'],
+          msg: expect.stringMatching(/^Input should be a valid date or datetime/),
+          input: start_date,
+          ctx: { error: expect.any(String) },
+          url: 'https://errors.pydantic.dev/2.7/v/date_from_datetime_parsing',
+        },
+      ]);
+    },
+  );
+
+  it('an Oura list answers 422 to a malformed date, and 400 to a backward range or an invalid next_token', async () => {
     const { status, body } = await get('/sleep?start_date=18.11.2026');
     expect(status).toBe(422);
     expect(body.detail[0].loc).toEqual(['query', 'start_date']);
@@ -288,7 +321,7 @@ describe('Oura lists', () => {
     expect((await get('/sleep?next_token=nonsense')).status).toBe(400);
   });
 
-  it('have a sandbox twin with the same data every time', async () => {
+  it('each Oura list has a sandbox route that answers the same data each time without a token', async () => {
     for (const route of ['sleep', 'daily_sleep']) {
       const path = `/oura/v2/sandbox/usercollection/${route}?start_date=2026-11-01&end_date=2026-11-10`;
       const first = await sim.get(path);
@@ -303,23 +336,23 @@ describe('Oura lists', () => {
   });
 });
 
-describe('Oura refusals', () => {
-  it('an unknown document is 404, and so is somebody else’s', async () => {
+describe('refusals of Oura', () => {
+  it('Oura answers 404 to an unknown document and to the document of another person', async () => {
     const { id } = await sync();
     const stranger = await connect(sim, 'oura');
     expect((await get('/sleep/6f1c9a52-0d5e-4b0e-9a3e-3b1f6c2d7e11')).status).toBe(404);
     const { status, body } = await get(`/sleep/${id}`, stranger.accessToken);
     expect(status).toBe(404);
-    expect(body).toEqual({ status: 404, title: 'Not Found', detail: 'Document not found' });
+    expect(body).toEqual({ detail: 'Document not found.' });
   });
 
-  it.each([undefined, 'not-a-token'])('the token %s is 401', async (token) => {
+  it.each([undefined, 'not-a-token'])('Oura answers 401 to the token %s', async (token) => {
     const { status, body } = await sim.get(`${BASE}/sleep`, token);
     expect(status).toBe(401);
     expect(body).toMatchObject({ status: 401, title: 'Unauthorized' });
   });
 
-  it('an expired and a revoked token are 401', async () => {
+  it('Oura answers 401 to an expired and to a revoked token', async () => {
     sim.time.advance(86_400_000);
     expect((await get('/sleep')).status).toBe(401);
     const other = await connect(sim, 'oura');
@@ -327,26 +360,30 @@ describe('Oura refusals', () => {
     expect((await get('/sleep', other.accessToken)).status).toBe(401);
   });
 
-  it('answers 429 beyond the limit, with a problem in words', async () => {
+  it('Oura answers 429 with status and title to a call over the limit', async () => {
     await sim.sim('/limits', { vendor: 'oura', token: 0 });
     const { status, body } = await get('/sleep');
     expect(status).toBe(429);
     expect(body).toMatchObject({ status: 429, title: 'Too Many Requests' });
   });
 
-  it('an address that is none, or cannot be read, is 404', async () => {
+  it('Oura answers 404 to an unknown route and to a path that cannot be decoded', async () => {
     expect((await get('/sleep/%zz')).status).toBe(404);
     expect(await get('/heartrate%2F')).toMatchObject({ status: 404, body: { detail: 'Not Found' } });
   });
 
-  it('an expired membership is 403', async () => {
+  it('Oura answers 403 under the fault membership_expired', async () => {
     await sim.sim('/faults', { vendor: 'oura', kind: 'membership_expired', count: 1 });
     expect((await get('/sleep')).status).toBe(403);
     expect((await get('/sleep')).status).toBe(200);
   });
 
-  it('a token without the daily scope is 403', async () => {
+  it('Oura answers a token without the scope daily with 401 and the name of the scope, or with 403 if missing_scope_status is 403', async () => {
     const modest = await connect(sim, 'oura', { scopes: ['personal'] });
+    const { status, body } = await get('/sleep', modest.accessToken);
+    expect(status).toBe(401);
+    expect(body).toEqual({ detail: 'Token is not authorized access daily scope.' });
+    await sim.json('PUT', '/oura/__sim/habits', { missing_scope_status: 403 });
     expect((await get('/sleep', modest.accessToken)).status).toBe(403);
     expect((await get('/personal_info', modest.accessToken)).body).toMatchObject({
       id: modest.id,
@@ -355,8 +392,8 @@ describe('Oura refusals', () => {
   });
 });
 
-describe('the judge', () => {
-  it('counts a second fetch of the same version as a duplicate, of a revision not', async () => {
+describe('duplicate requests at Oura', () => {
+  it('a second fetch of an Oura document counts as a duplicate, but the first fetch of a revision does not', async () => {
     const { id } = await sync();
     const duplicates = async () => (await sim.stats()).oura.duplicate_requests as number;
     await get(`/sleep/${id}`);

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Connected, type Harness, until } from '../simulator.harness.js';
-import { AS_NEW } from './oura-habits.js';
 import {
   Attempts,
   Callback,
@@ -11,6 +10,8 @@ import {
   openSimulator,
   SECRETS,
 } from '../wearables/wearable.harness.js';
+import { DEFAULT_HABITS } from './oura-facts.js';
+import { signOuraEvent } from './oura-events.js';
 
 let sim: Harness;
 let callback: Callback;
@@ -64,29 +65,29 @@ function namesOf(events: { text: string }[]) {
 
 const webhooks = () => sim.core.judge.stats().oura.webhooks;
 
-describe('Oura events', () => {
-  it('carry event_type, data_type, object_id, event_time with offset and user_id as compact JSON', async () => {
+describe('Oura event', () => {
+  it('an Oura event carries event_type, data_type, object_id, event_time with offset and user_id as compact JSON', async () => {
     await subscribe('create sleep');
     const { id } = await sync();
-    const [event] = await callback.hears(1);
+    const [event] = await callback.waitForEvents(1);
     expect(event!.headers['content-type']).toBe('application/json');
     expect(event!.text).toBe(
       `{"event_type":"create","data_type":"sleep","object_id":"${id}","event_time":"2026-11-18T14:00:00+00:00","user_id":"${athlete.id}"}`,
     );
   });
 
-  it('user_id equals the id of personal_info', async () => {
+  it('user_id of an Oura event equals the id of personal_info', async () => {
     await subscribe('create sleep');
     await sync();
-    const [event] = await callback.hears(1);
+    const [event] = await callback.waitForEvents(1);
     const { body } = await sim.get('/oura/v2/usercollection/personal_info', athlete.accessToken);
     expect(JSON.parse(event!.text).user_id).toBe(body.id);
   });
 
-  it('are signed with the client secret over the sent bytes: 13-digit milliseconds, upper-case hex', async () => {
+  it('an Oura event is signed with the client secret over the sent bytes: 13-digit milliseconds, upper-case hex', async () => {
     await subscribe('create sleep');
     await sync();
-    const [event] = await callback.hears(1);
+    const [event] = await callback.waitForEvents(1);
     const timestamp = event!.headers['x-oura-timestamp'] as string;
     expect(timestamp).toBe(String(Date.UTC(2026, 10, 18, 14)));
     expect(timestamp).toMatch(/^\d{13}$/);
@@ -96,73 +97,73 @@ describe('Oura events', () => {
     expect(event!.headers['x-oura-signature']).toBe(expected.toUpperCase());
   });
 
-  it('may carry a 10-digit timestamp, as in the vendor sample, when the switch says so', async () => {
+  it('an Oura event carries a 10-digit timestamp when the habit timestamp_unit is s', async () => {
     await subscribe('create sleep');
     await sim.json('PUT', '/oura/__sim/habits', { timestamp_unit: 's' });
     await sync();
-    const [event] = await callback.hears(1);
+    const [event] = await callback.waitForEvents(1);
     expect(event!.headers['x-oura-timestamp']).toMatch(/^\d{10}$/);
   });
 
-  it('go only to subscriptions of their pair', async () => {
+  it('an Oura event goes only to the subscription of its event_type and data_type', async () => {
     await subscribe('update sleep', 'create daily_sleep');
     await sync();
-    expect(namesOf(await callback.hears(1))).toEqual(['create daily_sleep']);
+    expect(namesOf(await callback.waitForEvents(1))).toEqual(['create daily_sleep']);
   });
 
-  it('tell of a new night as create of sleep and daily_sleep; of a nap as create of sleep, update of the day', async () => {
+  it('a new Oura night sends create of sleep and of daily_sleep, and a nap sends create of sleep and update of daily_sleep', async () => {
     await subscribe(...ALL_SIX);
     await sync();
-    expect(namesOf(await callback.hears(2)).sort()).toEqual(['create daily_sleep', 'create sleep']);
+    expect(namesOf(await callback.waitForEvents(2)).sort()).toEqual(['create daily_sleep', 'create sleep']);
     await sync({ nap: true, duration_minutes: 40 });
-    expect(namesOf((await callback.hears(4)).slice(2)).sort()).toEqual([
+    expect(namesOf((await callback.waitForEvents(4)).slice(2)).sort()).toEqual([
       'create sleep',
       'update daily_sleep',
     ]);
   });
 
-  it('a revision is an update, a deletion a delete event followed by 404 on fetch', async () => {
+  it('a revision of an Oura sleep sends update events, and a deletion sends delete events and makes the document answer 404', async () => {
     const { id } = await sync();
     await subscribe(...ALL_SIX);
     await patch(id, { duration_minutes: 400 });
-    expect(namesOf(await callback.hears(2)).sort()).toEqual(['update daily_sleep', 'update sleep']);
+    expect(namesOf(await callback.waitForEvents(2)).sort()).toEqual(['update daily_sleep', 'update sleep']);
     await sim.call('DELETE', `/__sim/sleep/${id}`);
-    expect(namesOf((await callback.hears(4)).slice(2)).sort()).toEqual([
+    expect(namesOf((await callback.waitForEvents(4)).slice(2)).sort()).toEqual([
       'delete daily_sleep',
       'delete sleep',
     ]);
     expect((await sim.get(`/oura/v2/usercollection/sleep/${id}`, athlete.accessToken)).status).toBe(404);
   });
 
-  it('a deletion may also be an update whose document has type deleted', async () => {
+  it('an Oura sleep of type deleted sends an update and stays readable', async () => {
     const { id } = await sync();
     await subscribe(...ALL_SIX);
     await patch(id, { type: 'deleted' });
-    expect(namesOf(await callback.hears(2))).toContain('update sleep');
+    expect(namesOf(await callback.waitForEvents(2))).toContain('update sleep');
     const { status, body } = await sim.get(`/oura/v2/usercollection/sleep/${id}`, athlete.accessToken);
     expect(status).toBe(200);
     expect(body.type).toBe('deleted');
   });
 
-  it('moving a night to another day updates the sleep, empties one day and writes the other', async () => {
+  it('moving an Oura night to another day sends update of sleep, delete of the old daily_sleep and create of the new one', async () => {
     const { id } = await sync({ date: '2026-11-18' });
     await subscribe(...ALL_SIX);
     await patch(id, { date: '2026-11-17' });
-    expect(namesOf(await callback.hears(3)).sort()).toEqual([
+    expect(namesOf(await callback.waitForEvents(3)).sort()).toEqual([
       'create daily_sleep',
       'delete daily_sleep',
       'update sleep',
     ]);
   });
 
-  it('stop when the person ends the consent', async () => {
+  it('Oura sends no event after the person has ended the consent', async () => {
     await subscribe('create sleep');
     await sim.sim('/deauthorize', { athlete_id: athlete.id });
     await sync();
     expect(webhooks().sent).toBe(0);
   });
 
-  it('stop when the subscription has expired', async () => {
+  it('Oura sends no event after the subscription has expired', async () => {
     await subscribe('create sleep');
     sim.time.advance(90 * 86_400_000);
     await sync();
@@ -170,34 +171,37 @@ describe('Oura events', () => {
   });
 });
 
-describe('Oura delivery', () => {
-  it.each([400, 404, 500, 503])('retries ten times on %i, about an hour in all', async (status) => {
-    await subscribe('create sleep');
-    callback.react = () => ({ status });
-    const attempts = new Attempts(sim.time);
-    await sync();
-    for (const [retry, seconds] of AS_NEW.retry_delays_seconds.entries()) {
-      await attempts.failed(retry + 1);
-      sim.time.advance(seconds * 1000);
-    }
-    await until(() => webhooks().failed === 1);
-    expect(callback.events).toHaveLength(11);
-    expect(sim.time.pendingTimers).toBe(0);
-    expect(webhooks()).toMatchObject({ sent: 1, retried: 10, failed: 1 });
-    const tookMs = callback.events.at(-1)!.atMs - callback.events[0]!.atMs;
-    expect(tookMs / 60_000).toBeGreaterThan(50);
-    expect(tookMs / 60_000).toBeLessThan(75);
-  });
+describe('delivery of Oura events', () => {
+  it.each([400, 404, 500, 503])(
+    'Oura retries an event ten times on status %i, over about an hour',
+    async (status) => {
+      await subscribe('create sleep');
+      callback.respond = () => ({ status });
+      const attempts = new Attempts(sim.time);
+      await sync();
+      for (const [retry, seconds] of DEFAULT_HABITS.retry_delays_seconds.entries()) {
+        await attempts.failed(retry + 1);
+        sim.time.advance(seconds * 1000);
+      }
+      await until(() => webhooks().failed === 1);
+      expect(callback.events).toHaveLength(11);
+      expect(sim.time.pendingTimers).toBe(0);
+      expect(webhooks()).toMatchObject({ sent: 1, retried: 10, failed: 1 });
+      const tookMs = callback.events.at(-1)!.atMs - callback.events[0]!.atMs;
+      expect(tookMs / 60_000).toBeGreaterThan(50);
+      expect(tookMs / 60_000).toBeLessThan(75);
+    },
+  );
 
-  it('retries ten times on a time-out of 10 s each', async () => {
+  it('Oura retries an event ten times if each attempt times out after 10 s', async () => {
     await subscribe('create sleep');
-    callback.react = () => undefined;
+    callback.respond = () => undefined;
     const attempts = new Attempts(sim.time);
     await sync();
-    for (const [retry, seconds] of [...AS_NEW.retry_delays_seconds, 0].entries()) {
-      await callback.hears(retry + 1);
+    for (const [retry, seconds] of [...DEFAULT_HABITS.retry_delays_seconds, 0].entries()) {
+      await callback.waitForEvents(retry + 1);
       sim.time.advance(10_000);
-      if (retry === AS_NEW.retry_delays_seconds.length) break;
+      if (retry === DEFAULT_HABITS.retry_delays_seconds.length) break;
       await attempts.failed(retry + 1);
       sim.time.advance(seconds * 1000);
     }
@@ -205,10 +209,10 @@ describe('Oura delivery', () => {
     expect(webhooks()).toMatchObject({ sent: 1, retried: 10 });
   });
 
-  it('retries at other moments when told so, for the spacing is not published', async () => {
+  it('Oura retries an event after the delays of the habit retry_delays_seconds', async () => {
     await sim.json('PUT', '/oura/__sim/habits', { retry_delays_seconds: [1] });
     await subscribe('create sleep');
-    callback.react = () => ({ status: 500 });
+    callback.respond = () => ({ status: 500 });
     const attempts = new Attempts(sim.time);
     await sync();
     await attempts.failed(1);
@@ -217,30 +221,30 @@ describe('Oura delivery', () => {
     expect(webhooks()).toMatchObject({ sent: 1, retried: 1 });
   });
 
-  it('retries on a time-out of 10 s', async () => {
+  it('Oura delivers an event on the retry after a time-out of 10 s', async () => {
     await subscribe('create sleep');
-    callback.react = (_heard, event) => (event === 1 ? undefined : { status: 200 });
+    callback.respond = (_heard, event) => (event === 1 ? undefined : { status: 200 });
     const attempts = new Attempts(sim.time);
     await sync();
-    await callback.hears(1);
+    await callback.waitForEvents(1);
     sim.time.advance(10_000);
     await attempts.failed(1);
     sim.time.advance(10_000);
-    await callback.hears(2);
+    await callback.waitForEvents(2);
     await until(() => webhooks().acked === 1);
   });
 
-  it.each([200, 202, 204])('is done with any 2xx (%i)', async (status) => {
+  it.each([200, 202, 204])('an Oura event answered with %i is not retried', async (status) => {
     await subscribe('create sleep');
-    callback.react = () => ({ status });
+    callback.respond = () => ({ status });
     await sync();
     await until(() => webhooks().acked === 1);
     expect(sim.time.pendingTimers).toBe(0);
   });
 
-  it('cancels the subscription on 410 and never retries', async () => {
+  it('Oura cancels the subscription on status 410 and does not retry the event', async () => {
     await subscribe('create sleep', 'create daily_sleep');
-    callback.react = ({ text }) => ({ status: text.includes('daily_sleep') ? 200 : 410 });
+    callback.respond = ({ text }) => ({ status: text.includes('daily_sleep') ? 200 : 410 });
     await sync();
     await until(() => webhooks().failed === 1 && webhooks().acked === 1);
     expect(sim.time.pendingTimers).toBe(0);
@@ -250,34 +254,37 @@ describe('Oura delivery', () => {
   it.each([
     ['fresh', 10_000],
     ['first', 0],
-  ])('a retry may be signed anew or repeat the old timestamp (%s)', async (retry_timestamp, laterMs) => {
-    await sim.json('PUT', '/oura/__sim/habits', { retry_timestamp });
-    await subscribe('create sleep');
-    callback.react = (_heard, event) => ({ status: event === 1 ? 500 : 200 });
-    const attempts = new Attempts(sim.time);
-    await sync();
-    await attempts.failed(1);
-    sim.time.advance(10_000);
-    const [first, second] = await callback.hears(2);
-    const stamp = (event: typeof first) => Number(event!.headers['x-oura-timestamp']);
-    expect(stamp(second) - stamp(first)).toBe(laterMs);
-    expect(second!.text).toBe(first!.text);
-  });
+  ])(
+    'a retry of an Oura event has the timestamp of the habit retry_timestamp %s, %i ms after the first',
+    async (retry_timestamp, laterMs) => {
+      await sim.json('PUT', '/oura/__sim/habits', { retry_timestamp });
+      await subscribe('create sleep');
+      callback.respond = (_heard, event) => ({ status: event === 1 ? 500 : 200 });
+      const attempts = new Attempts(sim.time);
+      await sync();
+      await attempts.failed(1);
+      sim.time.advance(10_000);
+      const [first, second] = await callback.waitForEvents(2);
+      const stamp = (event: typeof first) => Number(event!.headers['x-oura-timestamp']);
+      expect(stamp(second) - stamp(first)).toBe(laterMs);
+      expect(second!.text).toBe(first!.text);
+    },
+  );
 
-  it('may lose, double and swap events when a fault says so', async () => {
+  it('the fault drop loses Oura events, double sends them twice and reorder swaps them', async () => {
     await subscribe('create sleep');
-    callback.react = echoChallenge;
+    callback.respond = echoChallenge;
     await sim.sim('/faults', { vendor: 'oura', endpoint: 'webhooks', kind: 'drop', count: 1 });
     await sync();
     expect(webhooks()).toMatchObject({ dropped: 1, sent: 0 });
     await sim.sim('/faults', { vendor: 'oura', endpoint: 'webhooks', kind: 'double', count: 1 });
     await sync();
-    const [one, two] = await callback.hears(2);
+    const [one, two] = await callback.waitForEvents(2);
     expect(one!.text).toBe(two!.text);
     await sim.sim('/faults', { vendor: 'oura', endpoint: 'webhooks', kind: 'reorder', count: 1 });
     const overtaken = await sync();
     const overtaking = await sync();
-    const [, , first, second] = await callback.hears(4);
+    const [, , first, second] = await callback.waitForEvents(4);
     expect([first, second].map((event) => JSON.parse(event!.text).object_id as string)).toEqual([
       overtaking.id,
       overtaken.id,
@@ -285,12 +292,12 @@ describe('Oura delivery', () => {
   });
 });
 
-describe('Oura’s habits', () => {
-  it('are told, and keep what is not named', async () => {
+describe('habits of Oura', () => {
+  it('PUT /oura/__sim/habits changes the named habit and keeps the others', async () => {
     const { body: before } = await sim.get('/oura/__sim/habits');
-    expect(before).toEqual(AS_NEW);
+    expect(before).toEqual(DEFAULT_HABITS);
     const { body } = await sim.json('PUT', '/oura/__sim/habits', { timestamp_unit: 's' });
-    expect(body).toEqual({ ...AS_NEW, timestamp_unit: 's' });
+    expect(body).toEqual({ ...DEFAULT_HABITS, timestamp_unit: 's' });
   });
 
   it.each([
@@ -300,10 +307,20 @@ describe('Oura’s habits', () => {
     [{ failed_challenge_status: 500 }, 'failed_challenge_status'],
     [{ token_tier: '' }, 'token_tier'],
     [{ refresh_rotates: 'no' }, 'refresh_rotates'],
-  ])('refuse %j naming the field', async (habits, field) => {
+  ])('PUT /oura/__sim/habits answers 400 to %j and names %s', async (habits, field) => {
     const { status, body } = await sim.json('PUT', '/oura/__sim/habits', habits);
     expect(status).toBe(400);
     expect(body).toEqual({ error: 'Validation failed', details: [expect.stringMatching(`^${field}: `)] });
-    expect((await sim.get('/oura/__sim/habits')).body).toEqual(AS_NEW);
+    expect((await sim.get('/oura/__sim/habits')).body).toEqual(DEFAULT_HABITS);
+  });
+});
+
+describe('signOuraEvent', () => {
+  it('signOuraEvent answers the upper-case hex HMAC-SHA256 of timestamp + body without separator (vector of vendor-facts 1.3)', () => {
+    const body =
+      '{"event_type":"update","data_type":"sleep","object_id":"6f1c9a52-0d5e-4b0e-9a3e-3b1f6c2d7e11","event_time":"2026-11-18T06:30:00+00:00","user_id":"u-7c1"}';
+    expect(signOuraEvent('oura-client-secret', '1795000000000', body)).toBe(
+      'BFE84BD4825D8D8455D4151B68619DDE4FF95EECEA86EF1665D0F208ABAF194F',
+    );
   });
 });

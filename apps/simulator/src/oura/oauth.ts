@@ -3,7 +3,7 @@ import { authorizeRoutes } from '../wearables/authorize.routes.js';
 import { type OAuthVendor } from '../wearables/oauth-vendor.js';
 import { tokenRoutes } from '../wearables/token.routes.js';
 import { hasRoomFor } from '../wearables/vendor-tokens.js';
-import { NEWCOMERS_NIGHTS, SCOPES } from './oura-facts.js';
+import { NEW_ATHLETE_NIGHTS, SCOPES } from './oura-facts.js';
 import { problemBody } from './oura-problem.js';
 import { type Oura } from './oura.js';
 
@@ -15,7 +15,7 @@ export function ouraOAuth(app: FastifyInstance, oura: Oura): void {
 }
 
 function oauthVendor(oura: Oura): OAuthVendor {
-  const { client, core, sleepers, tokens } = oura;
+  const { athletes, client, core, tokens } = oura;
   return {
     name: 'Oura',
     authorizePath: '/oauth/authorize',
@@ -23,8 +23,8 @@ function oauthVendor(oura: Oura): OAuthVendor {
     scopes: SCOPES,
     client,
     tokens,
-    people: () => sleepers.all(),
-    addPerson: () => oura.addAthlete({ nights: NEWCOMERS_NIGHTS }),
+    people: () => athletes.all(),
+    addPerson: () => oura.addAthlete({ nights: NEW_ATHLETE_NIGHTS }),
     hasRoomFor: (athleteId) => hasRoomFor(core, 'oura', tokens, athleteId),
     tokenAnswer: ({ accessToken, refreshToken, expiresInSeconds, scopes }) => ({
       token_type: 'bearer',
@@ -49,7 +49,7 @@ function revokeRoutes(app: FastifyInstance, { tokens }: Oura): void {
       config: { endpoint: 'revoke' },
       handler({ query, body }, reply) {
         tokens.revoke(query.access_token ?? body?.access_token ?? '');
-        // RFC 7009: an unknown token is as good as revoked.
+        // RFC 7009: an unknown token counts as revoked.
         return reply.code(200).send();
       },
     });

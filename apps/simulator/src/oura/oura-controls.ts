@@ -1,7 +1,9 @@
 import { type VendorControls } from '../core/index.js';
-import { SleepOrder } from '../wearables/sleep-order.js';
+import { SleepOrder } from '../wearables/plan-night.js';
 import { SCOPES } from './oura-facts.js';
-import { type OuraSleep } from './oura-sleep.js';
+import { asleepMinutes } from '../wearables/reshape-night.js';
+import { scoreOfDay } from './daily-sleep-document.js';
+import { dayOf, type OuraSleep, typeOf } from './oura-sleep.js';
 import { type Oura } from './oura.js';
 import { sleepDocument } from './sleep-document.js';
 
@@ -14,20 +16,33 @@ export function ouraControls(oura: Oura): VendorControls {
       return { id, code: oura.tokens.issueCode({ athleteId: id, scopes }) };
     },
 
-    // Oura sends nothing when consent ends; the next call's 401 tells.
+    // Oura sends no event when a grant ends. The next call of the app gets 401.
     deauthorize(athleteId) {
-      if (!oura.sleepers.find(athleteId)) return false;
+      if (!oura.athletes.find(athleteId)) return false;
       oura.tokens.revokeAthlete(athleteId);
       return true;
     },
+
+    expireTokens: (athleteId) => oura.tokens.expire(athleteId) > 0,
 
     describe: (athleteId) => ({
       connected: oura.tokens.isConnected(athleteId),
       records: oura.journal.count(athleteId),
     }),
 
+    recordsOf(athleteId) {
+      if (!oura.athletes.find(athleteId)) return undefined;
+      const days = oura.journal.dailySleepsOf(athleteId).map((day) => [day.day, scoreOfDay(day)] as const);
+      const scores = new Map(days);
+      const nights = oura.journal.sleepsOf(athleteId).map((sleep) => ({
+        ...{ id: sleep.id, date: dayOf(sleep), duration_minutes: asleepMinutes(sleep.night) },
+        ...{ score: scores.get(dayOf(sleep)) ?? null, counts: typeOf(sleep) === 'long_sleep' },
+      }));
+      return { activities: [], nights };
+    },
+
     createSleep(athleteId, body) {
-      const athlete = oura.sleepers.find(athleteId);
+      const athlete = oura.athletes.find(athleteId);
       return athlete && answer(oura.sync(athlete, SleepOrder.parse(body)));
     },
 

@@ -1,6 +1,5 @@
 import { type FastifyRequest } from 'fastify';
-import { type BucketPlan, type BucketUse, type Dialect } from '../core/index.js';
-import { bearerOf } from '../wearables/bearer.js';
+import { bearerOf, type BucketPlan, type BucketUse, type Dialect } from '../core/index.js';
 import { RATE_LIMIT } from './oura-facts.js';
 import { problemBody } from './oura-problem.js';
 import { type Oura } from './oura.js';
@@ -25,12 +24,12 @@ export const OURA_BUCKETS: readonly BucketPlan[] = [
 const METERED = new Set(['personal_info', 'sleep', 'daily_sleep']);
 const BOTH_LAYERS = OURA_BUCKETS.map(({ name }) => name);
 
-/** How Oura counts, refuses and names things. Its rate headers come with a 429 alone. */
+/** Oura's limits, errors and names of resources. Oura sends rate headers with a 429 only. */
 export function ouraDialect(oura: Oura): Dialect {
   return {
     vendor: 'oura',
 
-    /** A token the vendor never issued belongs to no application, so nobody is charged. */
+    /** A token that Oura never issued belongs to no application, so the call is not charged. */
     charge(request) {
       const token = bearerOf(request);
       if (!token || !METERED.has(endpointOf(request)) || !oura.tokens.find(token)) return undefined;
@@ -38,13 +37,13 @@ export function ouraDialect(oura: Oura): Dialect {
     },
 
     problem(status, _request, uses) {
-      const body = problemBody(status, DETAILS[status]);
+      const body = status === 404 ? { detail: DETAILS[404] } : problemBody(status, DETAILS[status]);
       return status === 429 ? { body, headers: rateHeaders(oura, uses) } : { body };
     },
 
     forbidden: () => ({ body: problemBody(403, "The user's Oura membership has expired") }),
 
-    /** Grant and version are part of the name: a reconnected user or a revised document is fetched anew rightly. */
+    /** The name contains the grant and the version. So a fetch after a new connection or after a revision is no duplicate. */
     resource(request) {
       const { document_id: id = '' } = request.params as { document_id?: string };
       const document = oura.journal.sleep(id) ?? oura.journal.dailySleep(id);
@@ -55,7 +54,7 @@ export function ouraDialect(oura: Oura): Dialect {
 }
 
 const DETAILS = {
-  404: 'Document not found',
+  404: 'Document not found.',
   429: 'Request rate limit exceeded',
   500: 'Internal server error',
 } as const;

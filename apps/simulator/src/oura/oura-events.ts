@@ -1,18 +1,21 @@
-import { type Core, type Delivery, type Part } from '../core/index.js';
+import { createHmac } from 'node:crypto';
+import { type Core, type Delivery, type StatePart } from '../core/index.js';
 import { type ClientApp } from '../wearables/client-app.js';
 import { type Habits } from '../wearables/habits.js';
-import { CANCELS_SUBSCRIPTION, DELIVERY_TIMEOUT_MS } from './oura-facts.js';
-import { type OuraHabits } from './oura-habits.js';
+import { CANCELS_SUBSCRIPTION, DELIVERY_TIMEOUT_MS, type OuraHabits } from './oura-facts.js';
 import { type Change } from './oura-journal.js';
-import { signOuraEvent } from './sign-event.js';
 import { type Subscriptions } from './subscriptions.js';
 
 interface SavedEvents {
   readonly fallbackUrl: string | null;
 }
 
-export class OuraEvents implements Part<SavedEvents> {
-  /** Where events without a subscription go, when somebody asked for that. */
+/**
+ * Sends an event to the subscription of its event type and data type. Without such a subscription the event goes to
+ * `fallbackUrl`. The answer 410 ends the subscription.
+ */
+export class OuraEvents implements StatePart<SavedEvents> {
+  /** URL for events without a subscription, set by `POST /__sim/webhooks`. */
   fallbackUrl: string | undefined;
 
   constructor(
@@ -21,7 +24,7 @@ export class OuraEvents implements Part<SavedEvents> {
     private readonly subscriptions: Subscriptions,
     private readonly habits: Habits<typeof OuraHabits>,
   ) {
-    core.outbox.employ('oura', {
+    core.outbox.register('oura', {
       headersFor: (delivery) => this.signedHeaders(delivery),
       isAck: (status) => status >= 200 && status < 300,
       ackTimeoutMs: () => DELIVERY_TIMEOUT_MS,
@@ -72,8 +75,16 @@ function eventBody({ eventType, dataType, objectId, athleteId }: Change, atMs: n
   };
 }
 
-/** As Python's `isoformat` writes a moment in UTC: an offset instead of Z, microseconds unless they are nought. */
+/** UTC as Python's `isoformat` writes it: with an offset instead of Z, and with microseconds only if they are not zero. */
 export function pythonIso(atMs: number): string {
   const [date, fraction] = new Date(atMs).toISOString().slice(0, -1).split('.') as [string, string];
   return fraction === '000' ? `${date}+00:00` : `${date}.${fraction}000+00:00`;
+}
+
+/** Signs timestamp and body without a separator. The key is the client secret, not the verification token. */
+export function signOuraEvent(clientSecret: string, timestamp: string, body: string): string {
+  return createHmac('sha256', clientSecret)
+    .update(timestamp + body)
+    .digest('hex')
+    .toUpperCase();
 }

@@ -1,6 +1,11 @@
-import { type AthleteProfile, type Night } from '../athletes/index.js';
-import { restoredRecord, revisedAtMs, type SavedDiary, SleepDiary } from '../wearables/sleep-diary.js';
-import { uuidFrom } from '../wearables/uuid-from.js';
+import { type AthleteProfile, type Night } from '#training-world';
+import {
+  restoredRecord,
+  revisedAtMs,
+  type SavedDiary,
+  SleepDiary,
+  uuidOfParts,
+} from '../wearables/sleep-diary.js';
 import { type DailySleep } from './daily-sleep-document.js';
 import { type EventType } from './oura-facts.js';
 import { dayOf, type OuraSleep } from './oura-sleep.js';
@@ -28,13 +33,13 @@ export interface SavedJournal {
   })[];
 }
 
-/** Every sleep and the daily documents they feed. Each method answers the changes a subscriber would hear of. */
+/** All sleeps and daily documents. A method that changes documents returns the changes; the caller sends them as events. */
 export class OuraJournal {
   private readonly sleeps = new SleepDiary<OuraSleep>();
   private readonly days = new Map<string, Map<string, DayPage>>();
   private readonly dayIds = new Map<string, { athleteId: string; day: string }>();
 
-  /** Documents of days written again since the past was filled in. */
+  /** Ids of daily documents that have changed since the past was filled in. Only these documents are saved. */
   private readonly rewritten = new Set<string>();
 
   constructor(private readonly now: () => number) {}
@@ -48,7 +53,7 @@ export class OuraJournal {
     return { sleeps: this.sleeps.save(), days };
   }
 
-  /** On top of the pasts, which have to be there again. */
+  /** Applies saved changes. The caller must fill in the past nights before. */
   restore({ sleeps, days }: SavedJournal, profileOf: (athleteId: string) => AthleteProfile): void {
     for (const id of sleeps.removed) {
       const sleep = this.sleeps.get(id);
@@ -95,7 +100,7 @@ export class OuraJournal {
     return pages.map(([day, page]) => this.daily(day, page));
   }
 
-  /** A past synced long ago: nobody is told. */
+  /** Adds past nights, without events. */
   fill(athleteId: string, nights: readonly Night[], syncedAfterMs: number): void {
     const oldestFirst = [...nights].sort((a, b) => a.endMs - b.endMs);
     for (const night of oldestFirst) {
@@ -152,9 +157,9 @@ export class OuraJournal {
     const sleepIds = new Set(page?.sleepIds);
     edit(sleepIds);
 
-    const objectId = page?.id ?? uuidFrom('oura', athleteId, 'daily_sleep', day);
+    const objectId = page?.id ?? uuidOfParts('oura', athleteId, 'daily_sleep', day);
     const updatedAtMs = Math.max(atMs, (page?.updatedAtMs ?? 0) + 1);
-    // An emptied day keeps its version, so that one written again is not older than what a reader remembers.
+    // A day without sleeps keeps its version number. If the day gets a sleep again, its document is newer than any stored copy.
     pages.set(day, { id: objectId, version: (page?.version ?? 0) + 1, updatedAtMs, sleepIds });
     this.dayIds.set(objectId, { athleteId, day });
     return { athleteId, eventType: dayEvent(page, sleepIds), dataType: 'daily_sleep', objectId };
@@ -176,7 +181,7 @@ export class OuraJournal {
 
 function newSleep(athleteId: string, night: Night, syncedAtMs: number): OuraSleep {
   return {
-    id: uuidFrom('oura', athleteId, night.id),
+    id: uuidOfParts('oura', athleteId, night.id),
     athleteId,
     night,
     isSparse: false,

@@ -26,13 +26,13 @@ async function statuses(count: number, token = athlete.accessToken): Promise<num
   return answers;
 }
 
-describe('Oura rate limit', () => {
-  it('is 5000 calls in 300 s for a token by default', () => {
+describe('rate limit of Oura', () => {
+  it('Oura allows 5,000 calls in 300 s per token and 50,000 per application by default', () => {
     expect(sim.core.limits.of('oura')).toEqual({ token: 5000, application: 50_000 });
     expect(sim.core.limits.usage('oura').map(({ seconds }) => seconds)).toEqual([300, 300]);
   });
 
-  it('answers 429 with five headers, and shows none of them before', async () => {
+  it('Oura sends its five rate headers with a 429 only', async () => {
     await sim.sim('/limits', { vendor: 'oura', token: 1 });
     const { headers: before } = await sim.get(PATH, athlete.accessToken);
     for (const name of HEADERS) expect(before.has(name)).toBe(false);
@@ -49,7 +49,7 @@ describe('Oura rate limit', () => {
     });
   });
 
-  it('counts each access token by itself and ends with the window', async () => {
+  it('Oura counts the calls of each access token separately, and starts at zero in the next window', async () => {
     await sim.sim('/limits', { vendor: 'oura', token: 2 });
     const other = await connect(sim, 'oura');
     expect(await statuses(3)).toEqual([200, 200, 429]);
@@ -58,7 +58,7 @@ describe('Oura rate limit', () => {
     expect(await statuses(1)).toEqual([200]);
   });
 
-  it('counts the whole application as a second layer', async () => {
+  it('Oura counts the whole application as a second tier', async () => {
     await sim.sim('/limits', { vendor: 'oura', application: 3 });
     const other = await connect(sim, 'oura');
     expect(await statuses(2)).toEqual([200, 200]);
@@ -67,14 +67,14 @@ describe('Oura rate limit', () => {
     expect(headers.get('x-ratelimit-tier')).toBe('application');
   });
 
-  it('may call its tiers otherwise', async () => {
+  it('Oura takes the names of its tiers from the habits token_tier and application_tier', async () => {
     await sim.json('PUT', '/oura/__sim/habits', { token_tier: 'per_user', application_tier: 'app' });
     await sim.sim('/limits', { vendor: 'oura', token: 0 });
     const { headers } = await sim.get(PATH, athlete.accessToken);
     expect(headers.get('x-ratelimit-tier')).toBe('per_user');
   });
 
-  it('an injected 429 carries the five headers too', async () => {
+  it('an injected 429 of Oura carries the five rate headers', async () => {
     await sim.sim('/faults', { vendor: 'oura', endpoint: 'sleep', kind: 'http_429', count: 1 });
     const { status, headers } = await sim.get('/oura/v2/usercollection/sleep', athlete.accessToken);
     expect(status).toBe(429);

@@ -1,12 +1,11 @@
-import { hypnogramOf, nightSeriesOf, type Night, phaseString } from '../athletes/index.js';
-import { localIso } from '../wearables/local-time.js';
+import { hypnogramOf, type Night, nightSeriesOf, phaseString } from '#training-world';
+import { isoWithOffset } from '../wearables/local-time.js';
 import { asleepSeconds } from '../wearables/reshape-night.js';
-import { contributor } from './contributors.js';
-import { dayOf, type OuraSleep, typeOf } from './oura-sleep.js';
+import { contributor, dayOf, type OuraSleep, typeOf } from './oura-sleep.js';
 
 const SERIES_SECONDS = 300;
 
-/** Oura's `PublicModifiedSleepModel`: what it guarantees, then what "may be null or absent". */
+/** Oura's `PublicModifiedSleepModel`: first the guaranteed fields, then the fields that "may be null or absent". */
 export function sleepDocument(sleep: OuraSleep): Record<string, unknown> {
   return { ...guaranteed(sleep), ...(sleep.isSparse ? sparse(sleep) : full(sleep)) };
 }
@@ -17,8 +16,8 @@ function guaranteed(sleep: OuraSleep) {
     id: sleep.id,
     meta: { updated_at: new Date(sleep.updatedAtMs).toISOString(), version: sleep.version },
     day: dayOf(sleep),
-    bedtime_start: localIso(night.startMs, night.utcOffsetMinutes),
-    bedtime_end: localIso(night.endMs, night.endUtcOffsetMinutes),
+    bedtime_start: isoWithOffset(night.startMs, night.utcOffsetMinutes),
+    bedtime_end: isoWithOffset(night.endMs, night.endUtcOffsetMinutes),
     low_battery_alert: false,
     period: night.nap ? 1 : 0,
     time_in_bed: (night.endMs - night.startMs) / 1000,
@@ -47,7 +46,7 @@ function full(sleep: OuraSleep) {
   const hypnogram = hypnogramOf(night);
   const series = nightSeriesOf(night);
   const phases = phaseString(hypnogram, SERIES_SECONDS);
-  const start = localIso(night.startMs, night.utcOffsetMinutes);
+  const start = isoWithOffset(night.startMs, night.utcOffsetMinutes);
   return {
     type: typeOf(sleep),
     total_sleep_duration: asleepSeconds(night),
@@ -87,11 +86,12 @@ function readiness(night: Night) {
       activity_balance: contributor(night, 'activity_balance'),
       body_temperature: contributor(night, 'body_temperature'),
       hrv_balance: contributor(night, 'hrv_balance'),
-      previous_day_activity: null,
+      previous_day_activity: contributor(night, 'previous_day_activity'),
       previous_night: night.score,
       recovery_index: contributor(night, 'recovery_index'),
       resting_heart_rate: contributor(night, 'resting_heart_rate'),
       sleep_balance: contributor(night, 'sleep_balance'),
+      sleep_regularity: contributor(night, 'sleep_regularity'),
     },
   };
 }

@@ -1,11 +1,18 @@
-import { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { challengeCallback } from './challenge.js';
-import { DATA_TYPES, type DataType, EVENT_TYPES, type EventType } from './oura-facts.js';
-import { OuraProblem, OuraValidationProblem } from './oura-problem.js';
+import {
+  DATA_TYPES,
+  type DataType,
+  EVENT_TYPES,
+  type EventType,
+  GATEWAY_TIMEOUT_MS,
+  GATEWAY_TIMEOUT_PAGE,
+} from './oura-facts.js';
+import { OuraDetail, OuraProblem, OuraValidationProblem } from './oura-problem.js';
 import { pythonIso } from './oura-events.js';
 import { type Oura } from './oura.js';
 import { type Subscription, type SubscriptionTerms } from './subscriptions.js';
-import { type Field, isHttpUrl, isOneOf, isText, validateBody } from './validation.js';
+import { type Field, isHttpUrl, isOneOf, isText, problemAt, validateBody } from './validation.js';
 
 interface Terms {
   callback_url?: string;
@@ -25,7 +32,7 @@ const ON_CHANGE = fieldsRequiring(['verification_token']);
 
 type Id = { Params: { id: string } };
 
-/** Guarded by the application's own headers: a bearer token opens nothing here. */
+/** The headers `x-client-id` and `x-client-secret` authorize these routes. A bearer token does not. */
 export function subscriptionRoutes(app: FastifyInstance, oura: Oura): void {
   const { subscriptions } = oura;
   const config = { endpoint: 'subscriptions' };
@@ -38,6 +45,9 @@ export function subscriptionRoutes(app: FastifyInstance, oura: Oura): void {
 
   app.post('/v2/webhook/subscription', { config, preHandler }, async ({ body }, reply) => {
     const terms = readTerms(body, ON_CREATE) as SubscriptionTerms;
+    const fault = oura.core.faults.ofChallenge('oura');
+    if (fault?.kind === 'ssl_error') return reply.code(500).type('text/plain').send('SSLError');
+    if (fault) return answerTooLate(oura, terms, fault.lateMs, reply);
     refuseTaken(oura, terms.eventType, terms.dataType);
     await requireEcho(oura, terms.callbackUrl, terms.verificationToken);
     refuseTaken(oura, terms.eventType, terms.dataType);
@@ -45,7 +55,7 @@ export function subscriptionRoutes(app: FastifyInstance, oura: Oura): void {
   });
 
   app.get<Id>('/v2/webhook/subscription/:id', { config, preHandler }, ({ params }) =>
-    answer(find(oura, params.id)),
+    answer(find(oura, params.id, 403)),
   );
 
   app.put<Id>('/v2/webhook/subscription/:id', { config, preHandler }, async ({ params, body }) => {
@@ -63,7 +73,7 @@ export function subscriptionRoutes(app: FastifyInstance, oura: Oura): void {
     return reply.code(204).send();
   });
 
-  // No copy of the documents repeats the challenge here.
+  // Oura's documents show no challenge on renewal.
   app.put<Id>('/v2/webhook/subscription/renew/:id', { config, preHandler }, ({ params }) =>
     answer(subscriptions.renew(find(oura, params.id))),
   );
@@ -75,10 +85,16 @@ function requireApp(oura: Oura, { headers }: FastifyRequest): void {
   }
 }
 
-function find(oura: Oura, id: string): Subscription {
+function find(
+  oura: Oura,
+  id: string,
+  unknownStatus = oura.habits.now.unknown_subscription_status,
+): Subscription {
   const subscription = oura.subscriptions.get(id);
-  if (!subscription) throw new OuraProblem(403, 'Webhook with specified id does not exist.');
-  return subscription;
+  if (subscription) return subscription;
+  throw unknownStatus === 403
+    ? new OuraDetail(403, 'Forbidden')
+    : new OuraDetail(404, `No webhook id ${id} found.`);
 }
 
 function readTerms(body: unknown, fields: Readonly<Record<string, Field>>): Partial<SubscriptionTerms> {
@@ -98,15 +114,31 @@ function refuseTaken(oura: Oura, eventType: EventType, dataType: DataType, by?: 
   const holder = oura.subscriptions.forPair(eventType, dataType);
   if (!holder || holder.id === by?.id) return;
   const msg = `a subscription for ${eventType} of ${dataType} exists`;
-  throw new OuraValidationProblem([{ loc: ['body', 'data_type'], msg, type: 'value_error.duplicate' }]);
+  throw new OuraValidationProblem([problemAt(['body', 'data_type'], { type: 'value_error', msg }, dataType)]);
 }
 
 async function requireEcho(oura: Oura, callbackUrl: string, verificationToken: string): Promise<void> {
   const outcome = await challengeCallback(oura.core.clock, callbackUrl, verificationToken);
   if (outcome.verified) return;
   const msg = `callback could not be verified: ${outcome.reason}`;
-  const problem = { loc: ['body', 'callback_url'], msg, type: 'value_error.challenge' };
+  const problem = problemAt(['body', 'callback_url'], { type: 'value_error', msg }, callbackUrl);
   throw new OuraValidationProblem([problem], oura.habits.now.failed_challenge_status);
+}
+
+/** The gateway answers 504 after a minute. The challenge goes out late, and its result is ignored. */
+function answerTooLate(
+  { core }: Oura,
+  { callbackUrl, verificationToken }: SubscriptionTerms,
+  lateMs: number,
+  reply: FastifyReply,
+): FastifyReply {
+  core.clock.after(core.clock.scaledMs(GATEWAY_TIMEOUT_MS), () => {
+    void reply.code(504).type('text/html').send(GATEWAY_TIMEOUT_PAGE);
+  });
+  core.clock.after(core.clock.scaledMs(lateMs), () => {
+    void challengeCallback(core.clock, callbackUrl, verificationToken);
+  });
+  return reply;
 }
 
 function answer({ id, callbackUrl, eventType, dataType, expiresAtMs }: Subscription) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Part } from '../core/index.js';
+import { type StatePart } from '../core/index.js';
 import { type DataType, type EventType } from './oura-facts.js';
 
 export interface Subscription {
@@ -16,8 +16,11 @@ export type SubscriptionTerms = Pick<
   'callbackUrl' | 'verificationToken' | 'eventType' | 'dataType'
 >;
 
-/** The application's webhook subscriptions: one for each pair of event type and data type, dead once expired. */
-export class Subscriptions implements Part<Subscription[]> {
+/**
+ * The webhook subscriptions of the application, one per pair of event type and data type. Each read first removes
+ * expired subscriptions.
+ */
+export class Subscriptions implements StatePart<Subscription[]> {
   private readonly byId = new Map<string, Subscription>();
 
   constructor(

@@ -1,64 +1,68 @@
-/** FastAPI's body of a 422, which Oura's subscription routes send. */
+/** One entry of FastAPI's 422, in the format of pydantic 2. */
 export interface ValidationProblem {
-  readonly loc: readonly string[];
-  readonly msg: string;
   readonly type: string;
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly input: unknown;
+  readonly ctx?: Readonly<Record<string, unknown>>;
+  readonly url?: string;
 }
 
-export type Check = (value: unknown) => Omit<ValidationProblem, 'loc'> | undefined;
+type Complaint = Pick<ValidationProblem, 'type' | 'msg' | 'ctx'>;
+
+export type Check = (value: unknown) => Complaint | undefined;
 
 export interface Field {
   readonly check: Check;
   readonly required: boolean;
 }
 
-const MISSING = { msg: 'field required', type: 'value_error.missing' };
-
 export function validateBody(body: unknown, fields: Readonly<Record<string, Field>>): ValidationProblem[] {
-  if (body === undefined || body === null) return [{ loc: ['body'], ...MISSING }];
+  if (body === undefined || body === null) return [problemAt(['body'], MISSING, null)];
   if (typeof body !== 'object' || Array.isArray(body)) {
-    return [{ loc: ['body'], msg: 'value is not a valid dict', type: 'type_error.dict' }];
+    const msg = 'Input should be a valid dictionary or object to extract fields from';
+    return [problemAt(['body'], { type: 'model_attributes_type', msg }, body)];
   }
   return Object.entries(fields).flatMap(([name, field]) => {
-    const problem = checkField((body as Record<string, unknown>)[name], field);
-    return problem ? [{ loc: ['body', name], ...problem }] : [];
+    const value = (body as Record<string, unknown>)[name];
+    if (value === undefined) return field.required ? [problemAt(['body', name], MISSING, body)] : [];
+    return problemsOf(['body', name], field.check, value);
   });
 }
 
-function checkField(value: unknown, field: Field): Omit<ValidationProblem, 'loc'> | undefined {
-  if (value !== undefined) return field.check(value);
-  return field.required ? MISSING : undefined;
+export function problemsOf(loc: readonly string[], check: Check, value: unknown): ValidationProblem[] {
+  const complaint = check(value);
+  return complaint ? [problemAt(loc, complaint, value)] : [];
 }
 
-export const isText: Check = (value) => {
-  if (typeof value === 'string') return undefined;
-  return value === null
-    ? { msg: 'none is not an allowed value', type: 'type_error.none.not_allowed' }
-    : { msg: 'str type expected', type: 'type_error.str' };
-};
+export function problemAt(loc: readonly string[], complaint: Complaint, input: unknown): ValidationProblem {
+  const { type, msg, ctx } = complaint;
+  const url = `https://errors.pydantic.dev/2.7/v/${type}`;
+  return { type, loc, msg, input, ...(ctx && { ctx }), url };
+}
+
+const MISSING = { type: 'missing', msg: 'Field required' };
+
+export const isText: Check = (value) =>
+  typeof value === 'string' ? undefined : { type: 'string_type', msg: 'Input should be a valid string' };
 
 export const isHttpUrl: Check = (value) => {
-  if (typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value)) return undefined;
-  return { msg: 'invalid or missing URL scheme', type: 'value_error.url.scheme' };
+  if (typeof value !== 'string') return { type: 'url_type', msg: 'URL input should be a string or URL' };
+  if (!URL.canParse(value)) {
+    const error = 'relative URL without a base';
+    return { type: 'url_parsing', msg: `Input should be a valid URL, ${error}`, ctx: { error } };
+  }
+  if (/^https?:\/\//.test(value)) return undefined;
+  const expected = "'http' or 'https'";
+  const ctx = { expected_schemes: expected };
+  return { type: 'url_scheme', msg: `URL scheme should be ${expected}`, ctx };
 };
 
 export function isOneOf(members: readonly string[]): Check {
-  const permitted = members.map((member) => `'${member}'`).join(', ');
+  const quoted = members.map((member) => `'${member}'`);
+  const expected = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
   return (value) => {
     if (typeof value === 'string' && members.includes(value)) return undefined;
-    return {
-      msg: `value is not a valid enumeration member; permitted: ${permitted}`,
-      type: 'type_error.enum',
-    };
+    return { type: 'enum', msg: `Input should be ${expected}`, ctx: { expected } };
   };
-}
-
-export const isDate: Check = (value) => {
-  if (typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) && isCalendarDay(value)) return undefined;
-  return { msg: 'invalid date format', type: 'value_error.date' };
-};
-
-function isCalendarDay(value: string): boolean {
-  const at = Date.parse(`${value}T00:00:00Z`);
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(value);
 }

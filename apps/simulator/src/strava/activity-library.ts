@@ -1,10 +1,10 @@
-import { type Activity, type ActivityOverrides, withOverrides } from '../athletes/index.js';
-import { SummaryShelf } from './summary-shelf.js';
+import { type Activity, type ActivityOverrides, withOverrides } from '#training-world';
+import { SummaryStore } from './summary-store.js';
 
-/** An activity that is part of no history. Its athlete is named by id and its place is their home. */
+/** A saved activity that is not part of a history. It contains only the athlete's id; the place is the athlete's home. */
 type SavedActivity = Omit<Activity, 'athlete' | 'place'> & { readonly athleteId: string };
 
-/** What a history, derived again, does not show. */
+/** The differences from the histories. A restart derives the histories from the seeds again. */
 export interface SavedLibrary {
   readonly made: readonly { readonly activity: SavedActivity; readonly streamsExistAtMs: number }[];
   readonly edited: readonly (readonly [string, ActivityOverrides])[];
@@ -12,17 +12,17 @@ export interface SavedLibrary {
   readonly highestId: string;
 }
 
-/** Every activity there is, and each athlete's newest first. */
+/** All activities, by id and by athlete (newest first). Only the differences from the derived histories are saved. */
 export class ActivityLibrary {
   private readonly byId = new Map<string, Activity>();
-  private readonly summaries = new SummaryShelf();
+  private readonly summaries = new SummaryStore();
   private readonly timelines = new Map<string, Activity[]>();
-  /** Only of what was made after its athlete: all others have had their streams since ever. */
+  /** Contains only activities that are not part of a history. The streams of a history's activities always exist. */
   private readonly streamsExistAtMs = new Map<string, number>();
-  /** Of histories; what was made carries its edits and leaves no trace. */
+  /** Ids of edited and of removed activities of a history. Other activities are saved as a whole, with their edits. */
   private readonly edited = new Set<string>();
   private readonly removed = new Set<string>();
-  /** Times an activity or a timeline changed, so that the judge tells a second look from a duplicate. */
+  /** Number of changes of each activity and of each athlete's list. So a fetch after a change is no duplicate. */
   private readonly revisions = new Map<string, number>();
   private highestId = 0n;
 
@@ -37,7 +37,7 @@ export class ActivityLibrary {
     this.highestId = 0n;
   }
 
-  /** False, and nothing stored, when one of the ids is taken. */
+  /** If an id is taken, stores nothing and returns false. */
   addHistory(athleteId: string, activities: readonly Activity[]): boolean {
     if (activities.some(({ id }) => this.byId.has(id) || this.removed.has(id))) return false;
     for (const activity of activities) this.remember(activity);
@@ -57,7 +57,7 @@ export class ActivityLibrary {
     };
   }
 
-  /** On top of the histories, which have to be there again. */
+  /** Applies saved differences. The caller must add the histories before. */
   restore(saved: SavedLibrary, athleteOf: (id: string) => Activity['athlete']): void {
     for (const id of saved.removed) this.remove(this.byId.get(id)!.athlete.id, id);
     for (const [id, overrides] of saved.edited) {
@@ -117,7 +117,7 @@ export class ActivityLibrary {
     return this.summaries.json(activities);
   }
 
-  /** When the streams are (or were) there to be fetched; null where there never will be any. */
+  /** The moment from which the streams can be fetched. Null for a manual activity, which has no streams. */
   streamsFromMs(activity: Activity): number | null {
     return activity.manual ? null : (this.streamsExistAtMs.get(activity.id) ?? 0);
   }
@@ -160,7 +160,7 @@ function newestFirst(a: Activity, b: Activity): number {
   return b.startMs - a.startMs || (BigInt(b.id) > BigInt(a.id) ? 1 : -1);
 }
 
-/** Binary search in a list where `isPast` is false up to some place and true from there on. */
+/** Index of the first item for which `isPast` is true, by binary search. All items after this one must be past too. */
 export function firstIndex<Item>(items: readonly Item[], isPast: (item: Item) => boolean): number {
   let low = 0;
   let high = items.length;

@@ -1,6 +1,6 @@
-import { type AthleteProfile, type Gear, wireJson } from '../athletes/index.js';
+import { type AthleteProfile, type Gear, wireJson } from '#training-world';
 
-/** What the token exchange and a plain `read` scope show. */
+/** The fields of an athlete in the answer to a token exchange, and in an answer to the scope `read`. */
 export function summaryAthlete(profile: AthleteProfile, createdAtMs: number): Record<string, unknown> {
   const { id, firstName, lastName, sex, place } = profile;
   const createdAt = `${new Date(createdAtMs).toISOString().slice(0, 19)}Z`;
@@ -28,7 +28,7 @@ export function summaryAthlete(profile: AthleteProfile, createdAtMs: number): Re
   };
 }
 
-/** With `profile:read_all`. */
+/** The fields of an athlete in an answer to the scope `profile:read_all`. */
 export function detailedAthlete(profile: AthleteProfile, createdAtMs: number): Record<string, unknown> {
   return {
     ...summaryAthlete(profile, createdAtMs),

@@ -1,16 +1,15 @@
 import { z } from 'zod';
-import { summaryOf, truthOf } from '../athletes/index.js';
-import { isoSeconds } from '../athletes/iso-time.js';
+import { isoSeconds, SPORT_TYPES, summaryOf, truthOf } from '#training-world';
 import { type ControlAnswer, type VendorControls } from '../core/index.js';
+import { isPrivate } from './access.js';
 import { SCOPES_OF_A_TEST_ATHLETE, STRAVA_SCOPES } from './strava-facts.js';
 import { type Strava } from './strava.js';
-import { makeActivity, readWorkoutOrder } from './workout-order.js';
-import { SPORTS } from './workout-words.js';
+import { makeActivity, readWorkoutOrder } from '../control/workout-order.js';
 
 const Edit = z.object({
   name: z.string().min(1).max(255).optional(),
   description: z.string().nullable().optional(),
-  sport_type: z.enum(SPORTS).optional(),
+  sport_type: z.enum(SPORT_TYPES).optional(),
   private: z.boolean().optional(),
   visibility: z.enum(['everyone', 'followers_only', 'only_me']).optional(),
   commute: z.boolean().optional(),
@@ -21,26 +20,13 @@ const Edit = z.object({
   hide_start_time: z.boolean().optional(),
 });
 
-/** What people and tests do to Strava from behind: things happen there, and events follow. */
+/** The control operations of Strava. An operation changes Strava's state and sends the events of a change by an athlete. */
 export function stravaControls(strava: Strava): VendorControls {
   return {
     scopes: STRAVA_SCOPES,
 
-    createAthlete({
-      count,
-      manualShare,
-      seed,
-      athleteId,
-      firstActivityId,
-      scopes = SCOPES_OF_A_TEST_ATHLETE,
-    }) {
-      const { id } = strava.addAthleteWithHistory({
-        count,
-        manualShare,
-        seed,
-        id: athleteId,
-        firstActivityId,
-      });
+    createAthlete({ athleteId, nights: _nights, scopes = SCOPES_OF_A_TEST_ATHLETE, ...past }) {
+      const { id } = strava.addAthleteWithHistory({ ...past, id: athleteId });
       return { id, code: strava.tokens.issueCode({ athleteId: id, scopes }) };
     },
 
@@ -50,10 +36,23 @@ export function stravaControls(strava: Strava): VendorControls {
       return true;
     },
 
+    expireTokens: (athleteId) => strava.tokens.expire(athleteId) > 0,
+
     describe: (athleteId) => ({
       connected: strava.tokens.isConnected(athleteId),
       records: strava.library.newestFirst(athleteId).length,
     }),
+
+    recordsOf: (athleteId) =>
+      strava.profile(athleteId) && {
+        activities: strava.library.newestFirst(athleteId).map((activity) => ({
+          id: activity.id,
+          name: summaryOf(activity).name,
+          private: isPrivate(activity),
+          has_streams: strava.library.streamsFromMs(activity) !== null,
+        })),
+        nights: [],
+      },
 
     createActivity(athleteId, body) {
       const athlete = strava.profile(athleteId);
@@ -80,6 +79,8 @@ export function stravaControls(strava: Strava): VendorControls {
     },
 
     activityTruth: (id) => truth(strava, id),
+
+    workoutOf: (id) => strava.library.find(id),
 
     setWebhookUrl: (url) => void strava.subscriptions.subscribe(url),
   };

@@ -9,12 +9,12 @@ const OVERALL_ONLY = ['overall_15min', 'overall_day'];
 const FREE_ENDPOINTS = new Set(['token', 'revoke', 'push_subscriptions']);
 const WITHOUT_RATE_HEADERS = new Set(['token', 'revoke']);
 
-/** How Strava counts, refuses and names things. */
+/** Strava's limits, errors and names of resources. */
 export function stravaDialect(strava: Strava): Dialect {
   return {
     vendor: 'strava',
 
-    /** A call is counted for the app its token was given to, even when that token is dead; one without, for nobody. */
+    /** A call with a token that Strava has issued is charged, even if the token is no longer valid. Other calls cost nothing. */
     charge(request) {
       if (FREE_ENDPOINTS.has(endpointOf(request)) || !strava.tokens.find(accessTokenOf(request) ?? ''))
         return undefined;
@@ -28,7 +28,7 @@ export function stravaDialect(strava: Strava): Dialect {
 
     forbidden: () => ({ body: INACTIVE }),
 
-    /** Grants and revisions are part of the name: a reconnected athlete or an edited activity is fetched anew rightly. */
+    /** The name contains the grant and the revision. So a fetch after a new connection or after an edit is no duplicate. */
     resource(request) {
       const access = strava.tokens.find(accessTokenOf(request) ?? '');
       if (!access) return undefined;
@@ -45,7 +45,7 @@ const PROBLEMS: Record<404 | 429 | 500, FaultBody> = {
   500: { message: 'Internal Server Error', errors: [] },
 };
 
-/** The only calls that are not "non-upload". */
+/** Strava does not charge an upload to the read limits. */
 function isUpload(request: FastifyRequest): boolean {
   return request.method === 'POST' && ['activities', 'other'].includes(endpointOf(request));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createAthleteProfile, createHistory, summaryJson } from '../athletes/index.js';
+import { createAthleteProfile, createHistory, summaryJson } from '#training-world';
 import { JsonPacker } from './json-packer.js';
 
 const athlete = createAthleteProfile(3);
@@ -11,8 +11,8 @@ const history = createHistory({
   manualShare: 0.1,
 });
 
-describe('packing', () => {
-  it('gives back every byte, in less than half of them', () => {
+describe('JsonPacker', () => {
+  it('JsonPacker packs summaries to less than half of their size and unpacks them byte for byte', () => {
     const packer = new JsonPacker();
     const texts = history.map(summaryJson);
     const packed = texts.map((text) => packer.pack(text));
@@ -27,7 +27,7 @@ describe('packing', () => {
     ['text that looks like keys', ['{"a":",\\"b\\":true","c":"ünï ☃","d":"\\u0001"}']],
     ['more words than there are numbers', [JSON.stringify(manyKeys(300))]],
     ['long words', [`{"${'x'.repeat(100)}":true}`]],
-  ])('keeps %s', (_what, texts) => {
+  ])('JsonPacker packs and unpacks %s byte for byte', (_what, texts) => {
     const packer = new JsonPacker();
     expect(packer.array(texts.map((text) => packer.pack(text))).toString()).toBe(`[${texts.join(',')}]`);
   });

@@ -1,4 +1,4 @@
-import { type Activity } from '../athletes/index.js';
+import { type Activity } from '#training-world';
 import { firstIndex } from './activity-library.js';
 
 export interface ListingQuery {
@@ -9,7 +9,10 @@ export interface ListingQuery {
   readonly perPage: number;
 }
 
-/** Newest first; with `after` oldest first. A page beyond the end is empty, which is how a client learns of the end. */
+/**
+ * One page, newest first. With `after` the page is oldest first. Strava cuts the page and then drops activities that the
+ * token may not see. So any page may have fewer than `perPage` activities or none, even if more pages follow.
+ */
 export function listPage(
   timeline: readonly Activity[],
   isVisible: (activity: Activity) => boolean,
@@ -18,14 +21,16 @@ export function listPage(
   const newest = firstIndex(timeline, (activity) => startSeconds(activity) < before);
   const oldest =
     after === undefined ? timeline.length : firstIndex(timeline, (one) => startSeconds(one) <= after);
-  const [from, step] = after === undefined ? [newest, 1] : [oldest - 1, -1];
-  const listed: Activity[] = [];
-  let toSkip = (page - 1) * perPage;
-  for (let at = from; at >= newest && at < oldest && listed.length < perPage; at += step) {
-    const activity = timeline[at]!;
-    if (isVisible(activity) && --toSkip < 0) listed.push(activity);
+  const skipped = (page - 1) * perPage;
+  if (after === undefined) {
+    const from = Math.min(newest + skipped, oldest);
+    return timeline.slice(from, Math.min(from + perPage, oldest)).filter(isVisible);
   }
-  return listed;
+  const to = Math.max(oldest - skipped, newest);
+  return timeline
+    .slice(Math.max(to - perPage, newest), to)
+    .filter(isVisible)
+    .reverse();
 }
 
 function startSeconds({ startMs }: Activity): number {

@@ -32,8 +32,8 @@ async function exhaust(calls: number): Promise<Answer> {
   return athlete();
 }
 
-describe('the limits of the default tier', () => {
-  it('are 200 and 2,000 overall, 100 and 1,000 read, told in four headers of two numbers', async () => {
+describe("Strava's limits of the default tier", () => {
+  it("Strava's limits are 200 and 2,000 overall, 100 and 1,000 read, in four headers of two numbers", async () => {
     expect(rates(await athlete())).toEqual({
       limit: '200,2000',
       usage: '1,1',
@@ -42,7 +42,7 @@ describe('the limits of the default tier', () => {
     });
   });
 
-  it('refuse the call after the hundredth read with 429, its body and the same four headers', async () => {
+  it('Strava answers 429 with the four headers and no Retry-After to the 101st read in a window', async () => {
     expect((await exhaust(100)).status).toBe(200);
     const refused = await athlete();
     expect(refused.status).toBe(429);
@@ -54,13 +54,13 @@ describe('the limits of the default tier', () => {
     expect(refused.headers.get('retry-after')).toBeNull();
   });
 
-  it('refuse when only the overall limit is exceeded', async () => {
+  it('Strava answers 429 if only the overall limit is exceeded', async () => {
     await sim.sim('/limits', { vendor: 'strava', overall_15min: 1 });
     expect((await athlete()).status).toBe(200);
     expect((await athlete()).status).toBe(429);
   });
 
-  it('count refused calls to the day, and keep refusing when the day is used up', async () => {
+  it('Strava counts refused calls towards the day, and answers 429 until the day ends', async () => {
     await sim.sim('/limits', { vendor: 'strava', read_15min: 2, read_day: 4 });
     await exhaust(4);
     sim.time.advance(QUARTER_MS);
@@ -69,15 +69,15 @@ describe('the limits of the default tier', () => {
     expect(rates(refused).readUsage).toBe('1,5');
   });
 
-  it('follow a change at run time, headers included', async () => {
+  it("POST /__sim/limits changes Strava's limits and headers at run time", async () => {
     const limits = { read_15min: 200, read_day: 2000, overall_15min: 400, overall_day: 4000 };
     await sim.sim('/limits', { vendor: 'strava', ...limits });
     expect(rates(await athlete())).toMatchObject({ limit: '400,4000', readLimit: '200,2000' });
   });
 });
 
-describe('what a call costs', () => {
-  it('is one for a list page, a detail, streams and zones alike', async () => {
+describe('cost of a Strava call', () => {
+  it('a list page, a detail, streams and zones each cost one Strava call', async () => {
     const [{ id }] = (await sim.get('/api/v3/athlete/activities?per_page=200', accessToken)).body;
     for (const [calls, path] of [`/${id}`, `/${id}/streams?keys=time,latlng`, `/${id}/zones`].entries()) {
       const answer = await sim.get(`/api/v3/activities${path}`, accessToken);
@@ -88,22 +88,22 @@ describe('what a call costs', () => {
     }
   });
 
-  it('is paid by the application, whoever the athlete is', async () => {
+  it('Strava charges calls of all athletes to the application', async () => {
     const other = await sim.connect();
     await athlete();
     expect(rates(await sim.get('/api/v3/athlete', other.accessToken)).readUsage).toBe('2,2');
   });
 });
 
-describe('the windows', () => {
-  it('begin at the natural quarters of the hour', async () => {
+describe("Strava's windows", () => {
+  it("Strava's short window begins at each quarter of the hour", async () => {
     sim.time.advance(QUARTER_MS - 1); // 14:14:59.999
     expect(rates(await athlete()).readUsage).toBe('1,1');
     sim.time.advance(1);
     expect(rates(await athlete()).readUsage).toBe('1,2');
   });
 
-  it('begin a day at 00:00 UTC', async () => {
+  it("Strava's day begins at 00:00 UTC", async () => {
     sim.time.advance(10 * 3_600_000 - 1); // 23:59:59.999
     expect(rates(await athlete()).readUsage).toBe('1,1');
     sim.time.advance(1);
@@ -111,7 +111,7 @@ describe('the windows', () => {
     expect(rates(await sim.get('/api/v3/athlete', fresh)).readUsage).toBe('1,1');
   });
 
-  it('last 900 / TIME_SCALE seconds', async () => {
+  it("Strava's short window lasts 900 / TIME_SCALE seconds", async () => {
     await sim.close();
     await open({ timeScale: 900 });
     sim.time.advance(999);
@@ -122,7 +122,7 @@ describe('the windows', () => {
     expect(windows[1].id).toBe(Math.floor(((sim.time.nowMs() / 1000) * 900) / 900));
   });
 
-  it('move with the offset of the vendor clock', async () => {
+  it("the fault clock_offset moves Strava's windows", async () => {
     sim.time.advance(QUARTER_MS - 2000);
     await athlete();
     await sim.sim('/faults', { vendor: 'strava', kind: 'clock_offset', delay_ms: 2000 });
@@ -130,8 +130,8 @@ describe('the windows', () => {
   });
 });
 
-describe('what is counted', () => {
-  it('is every call of a known token, errors included', async () => {
+describe('Strava calls that count', () => {
+  it('Strava counts every call of a known token, errors included', async () => {
     await sim.get('/api/v3/activities/1', accessToken);
     await sim.get('/api/v3/activities/1/streams', accessToken);
     const unknown = await sim.get('/api/v3/no/such/thing', accessToken);
@@ -139,13 +139,13 @@ describe('what is counted', () => {
     expect(rates(unknown).readUsage).toBe('3,3');
   });
 
-  it('is not a call without a token that was ever given out; it still shows the headers', async () => {
+  it('Strava does not count a call with an unknown token, and still sends the rate headers', async () => {
     const { status, headers } = await sim.get('/api/v3/athlete', 'never-issued');
     expect(status).toBe(401);
     expect(headers.get('x-readratelimit-usage')).toBe('0,0');
   });
 
-  it('is the overall bucket alone for an upload, both for PUT', async () => {
+  it('Strava charges an upload to the overall bucket only and a PUT to both', async () => {
     const manual = {
       name: 'Yoga',
       sport_type: 'Run',
@@ -159,15 +159,15 @@ describe('what is counted', () => {
     expect(rates(edited)).toMatchObject({ usage: '2,2', readUsage: '1,1' });
   });
 
-  it('is nothing for token, revoke and push-subscription calls', async () => {
+  it('Strava does not count token and push-subscription calls', async () => {
     await sim.connect();
     await sim.get('/api/v3/push_subscriptions?client_id=1&client_secret=s');
     expect(rates(await athlete()).usage).toBe('1,1');
   });
 });
 
-describe('the judge', () => {
-  it('keeps use, limit and overrun of each window and day', async () => {
+describe('GET /__sim/stats of Strava', () => {
+  it('GET /__sim/stats shows use, limit and overrun of each Strava window and day', async () => {
     await sim.sim('/limits', { vendor: 'strava', read_15min: 2 });
     await exhaust(3);
     sim.time.advance(QUARTER_MS);
@@ -193,7 +193,7 @@ describe('the judge', () => {
     expect(strava.total).toBe(5);
   });
 
-  it('counts the same resource fetched again with success as a duplicate, until it changes', async () => {
+  it('a second successful fetch of a Strava resource counts as a duplicate until the resource changes', async () => {
     const [{ id }] = (await sim.get('/api/v3/athlete/activities?per_page=1', accessToken)).body;
     const duplicates = async () => (await sim.stats()).strava.duplicate_requests as number;
     await sim.get(`/api/v3/activities/${id}`, accessToken);
@@ -207,7 +207,7 @@ describe('the judge', () => {
     expect(await duplicates()).toBe(1);
   });
 
-  it('knows the most requests that were in flight at once', async () => {
+  it('GET /__sim/stats shows the highest number of Strava requests in flight', async () => {
     await sim.sim('/faults', { vendor: 'strava', endpoint: 'athlete', kind: 'timeout', count: 3 });
     const controller = new AbortController();
     const hanging = [1, 2, 3].map(() =>

@@ -1,4 +1,4 @@
-export interface FaultDetail {
+interface FaultDetail {
   readonly resource: string;
   readonly field: string;
   readonly code: string;
@@ -9,7 +9,7 @@ export interface FaultBody {
   readonly errors: readonly FaultDetail[];
 }
 
-/** Every refusal of Strava: a status and a `Fault` body. Thrown by handlers, written by the error handler. */
+/** An error of Strava, with a status and a `Fault` body. A handler throws it, and the error handler sends it. */
 export class StravaFault extends Error {
   constructor(
     readonly status: number,
@@ -47,7 +47,7 @@ export const INACTIVE: FaultBody = {
 
 export const TOO_MANY_ATHLETES: FaultBody = { message: 'Limit of connected athletes exceeded', errors: [] };
 
-/** The one body on record; how it names the read limit is not known, so both limits say this. */
+/** The only known body of a 429, from the overall limit. The body for the read limit is unknown, so both limits use this one. */
 export const RATE_LIMITED: FaultBody = {
   message: 'Rate Limit Exceeded',
   errors: [{ resource: 'Application', field: 'overall rate limit', code: 'exceeded' }],

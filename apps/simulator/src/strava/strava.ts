@@ -4,24 +4,27 @@ import {
   type AthleteProfile,
   createHistory,
   withOverrides,
-} from '../athletes/index.js';
+} from '#training-world';
 import { type Athlete, type Core, type TokenPair, TokenStore } from '../core/index.js';
 import { ActivityLibrary, type SavedLibrary } from './activity-library.js';
 import { Events } from './events.js';
-import { STRAVA_TOKENS } from './strava-facts.js';
+import { Habits } from '../wearables/habits.js';
+import { HABITS_OF_2026, STRAVA_TOKENS, StravaHabits } from './strava-facts.js';
 import { Subscriptions } from './subscriptions.js';
-import { isPrivate } from './visibility.js';
+import { isPrivate } from './access.js';
 
 const DAY_MS = 86_400_000;
 
-/** Of what life an athlete looks back; with the seed and the day of creation it gives the same history ever again. */
+/** The options of an athlete's history. Equal options, seed and day of creation give an equal history. */
 interface Past {
   readonly count: number;
   readonly manualShare?: number;
+  readonly privateShare?: number;
+  readonly privateNewest?: number;
   readonly firstActivityId?: string;
 }
 
-export interface NewAthlete extends Past {
+interface NewAthlete extends Past {
   readonly id?: string;
   readonly seed?: number;
 }
@@ -31,9 +34,10 @@ interface SavedActivities {
   readonly library: SavedLibrary;
 }
 
-/** Strava's memory, and what happens to it: every change that an app is told of goes through here. */
+/** The state of the simulated Strava. Each change that sends an event to the app is a method here. */
 export class Strava {
   readonly tokens: TokenStore;
+  readonly habits: Habits<typeof StravaHabits>;
   readonly library = new ActivityLibrary();
   readonly subscriptions: Subscriptions;
   private readonly events: Events;
@@ -42,6 +46,7 @@ export class Strava {
   constructor(readonly core: Core) {
     const graceSeconds = core.options.refreshGraceSeconds;
     this.tokens = new TokenStore(core.clock, { ...STRAVA_TOKENS, graceSeconds });
+    this.habits = new Habits(core, 'strava', StravaHabits, HABITS_OF_2026);
     this.subscriptions = new Subscriptions(core);
     this.events = new Events(core, this.subscriptions);
     core.world.onReset(() => {
@@ -59,9 +64,9 @@ export class Strava {
 
   addAthleteWithHistory({ id, seed, ...past }: NewAthlete): Athlete {
     const athlete = this.core.world.addAthlete('strava', { id, seed });
-    // Equal seeds ask for equal ids; the second athlete gets the next free ones.
-    if (!this.live(athlete, past)) {
-      this.live(athlete, { ...past, firstActivityId: String(this.library.freeId()) });
+    // Two athletes with the same seed would have equal activity ids. So the second athlete gets the next free ids.
+    if (!this.addHistoryOf(athlete, past)) {
+      this.addHistoryOf(athlete, { ...past, firstActivityId: String(this.library.freeId()) });
     }
     return athlete;
   }
@@ -80,7 +85,7 @@ export class Strava {
     return this.isFullFor(athleteId) ? 'full' : this.tokens.exchange(code);
   }
 
-  /** New apps may connect few athletes; a fault or the configured capacity closes the door to others. */
+  /** True if the fault `athlete_limit` or the app's capacity refuses this athlete. A connected athlete is never refused. */
   isFullFor(athleteId: string): boolean {
     if (this.tokens.isConnected(athleteId)) return false;
     if (this.core.faults.isArmed('strava', 'athlete_limit')) return true;
@@ -99,7 +104,9 @@ export class Strava {
     const edited = withOverrides(activity, changes);
     const athleteId = activity.athlete.id;
     this.library.replace(athleteId, edited);
-    this.publishEdit(athleteId, activity, edited, updatesOf(changes));
+    const updates = updatesOf(changes);
+    if (isPrivate(activity) !== isPrivate(edited)) updates.private = String(isPrivate(edited));
+    this.publishEdit(athleteId, activity, edited, updates);
     return edited;
   }
 
@@ -109,7 +116,7 @@ export class Strava {
     if (this.isShownTo(athleteId, activity)) this.publish(athleteId, activity.id, 'delete');
   }
 
-  /** All grants end; the app hears of it as an `update` of the athlete. */
+  /** Ends all grants and sends the app an `update` of the athlete. */
   deauthorize(athleteId: string): void {
     if (this.tokens.revokeAthlete(athleteId) === 0) return;
     const updates = { authorized: 'false' };
@@ -122,19 +129,19 @@ export class Strava {
     });
   }
 
-  /** False, and nothing lived, when one of the ids is taken. */
-  private live(athlete: Athlete, past: Past): boolean {
+  /** If an id is taken, stores nothing and returns false. */
+  private addHistoryOf(athlete: Athlete, past: Past): boolean {
     const isStored = this.library.addHistory(athlete.id, historyOf(athlete, past));
     if (isStored) this.pasts.set(athlete.id, past);
     return isStored;
   }
 
   private restoreActivities({ pasts, library }: SavedActivities): void {
-    for (const [id, past] of pasts) this.live(this.core.world.athlete('strava', id)!, past);
+    for (const [id, past] of pasts) this.addHistoryOf(this.core.world.athlete('strava', id)!, past);
     this.library.restore(library, (id) => this.profile(id)!);
   }
 
-  /** An app without `activity:read_all` sees an activity appear or vanish when its privacy changes. */
+  /** If the privacy changes, an app without `activity:read_all` gets a create event or a delete event. */
   private publishEdit(
     athleteId: string,
     before: Activity,
@@ -165,20 +172,19 @@ export class Strava {
   }
 }
 
-/** It ends with the day before, so that a seed gives the same athlete all day long. */
+/** The history ends at 00:00 UTC of the day of creation, so that a seed gives the same history at any hour of that day. */
 function historyOf({ seed, profile, createdAtMs }: Athlete, past: Past): Activity[] {
-  const { count, manualShare, firstActivityId } = past;
+  const { firstActivityId, ...life } = past;
   const endsAtMs = Math.floor(createdAtMs / DAY_MS) * DAY_MS;
   const firstId = firstActivityId === undefined ? undefined : BigInt(firstActivityId);
-  return createHistory({ seed, count, endsAtMs, manualShare, athlete: profile, firstId });
+  return createHistory({ ...life, seed, endsAtMs, athlete: profile, firstId });
 }
 
-/** Events name only three kinds of change; others arrive with empty `updates`. */
+/** The fields `title` and `type` of an event's `updates`. The caller adds `private`. Strava reports no other change. */
 function updatesOf(changes: ActivityOverrides): Record<string, string> {
   const updates: Record<string, string> = {};
   if (changes.name !== undefined) updates.title = changes.name;
   if (changes.sport_type !== undefined) updates.type = changes.sport_type;
-  if (changes.private !== undefined) updates.private = String(changes.private);
   return updates;
 }
 

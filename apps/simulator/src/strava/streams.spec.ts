@@ -29,7 +29,7 @@ const streams = (id: string, query: string) =>
   sim.get(`/api/v3/activities/${id}/streams?${query}`, athlete.accessToken);
 
 describe('GET /activities/{id}/streams', () => {
-  it('is an object by type with key_by_type=true, of the eleven keys', async () => {
+  it('streams with key_by_type=true are an object of the eleven keys', async () => {
     const { id } = await upload({ sport_type: 'Ride', power_w: 200 });
     const body = (await streams(id, `keys=${ALL_KEYS}&key_by_type=true`)).body as Record<string, Stream>;
     expect(ALL_KEYS.split(',')).toEqual(expect.arrayContaining(Object.keys(body)));
@@ -39,39 +39,49 @@ describe('GET /activities/{id}/streams', () => {
     expect(body.time).toMatchObject({ series_type: 'distance', original_size: sizes[0], resolution: 'high' });
   });
 
-  it('is an array of typed items without key_by_type', async () => {
+  it('streams without key_by_type are an array of typed items', async () => {
     const { id } = await upload();
     const body = (await streams(id, 'keys=time,distance')).body as Stream[];
     expect(body.map(({ type }) => type)).toEqual(['time', 'distance']);
     expect(body[0]).toMatchObject({ series_type: 'distance', resolution: 'high' });
   });
 
-  it('pays no heed to resolution and series_type as parameters', async () => {
+  it.each(['', 'key_by_type=true', 'keys='])(
+    'streams without keys answer 400 and a Fault (query "%s")',
+    async (query) => {
+      const { id } = await upload();
+      const { status, body } = await streams(id, query);
+      expect(status).toBe(400);
+      expect(body.errors).toEqual([{ resource: 'Stream', field: 'keys', code: 'required' }]);
+    },
+  );
+
+  it('streams ignore the parameters resolution and series_type', async () => {
     const { id } = await upload();
     const plain = await streams(id, 'keys=time,distance');
     const asked = await streams(id, 'keys=time,distance&resolution=low&series_type=time');
     expect(asked.text).toBe(plain.text);
   });
 
-  it('is a series over time where no distance was recorded', async () => {
+  it('streams without distance have series_type time', async () => {
     const { id } = await upload({ sport_type: 'WeightTraining' });
     const [time] = (await streams(id, 'keys=time')).body as Stream[];
     expect(time).toMatchObject({ type: 'time', series_type: 'time', resolution: 'high' });
   });
 
-  it('takes the keys from the path as older libraries send them', async () => {
+  it('streams accept the keys in the path, because older libraries send them there', async () => {
     const { id } = await upload();
     const { body } = await sim.get(`/api/v3/activities/${id}/streams/time,moving`, athlete.accessToken);
     expect((body as Stream[]).map(({ type }) => type)).toEqual(['time', 'moving']);
   });
 
-  it('gives only requested keys, ignores unknown ones and leaves missing channels out', async () => {
+  it('streams contain the requested keys, without unknown keys and missing channels', async () => {
     const { id } = await upload({ missing_channels: ['heartrate'] });
     const { body } = await streams(id, 'keys=time,heartrate,nonsense&key_by_type=true');
     expect(Object.keys(body as object)).toEqual(['time']);
   });
 
-  it('may skip in time where the watch was paused', async () => {
+  it('the time stream has a gap where the watch was paused', async () => {
     const { id } = await upload({
       stops: [{ after_moving_s: 300, seconds: 120, paused: true }],
       duration_s: 1800,
@@ -82,7 +92,7 @@ describe('GET /activities/{id}/streams', () => {
     expect(Math.min(...steps)).toBeGreaterThan(0);
   });
 
-  it('answers 404 "Resource Not Found" for a manual activity, whose detail says manual:true', async () => {
+  it('streams of a manual activity answer 404 "Resource Not Found", and the detail of the activity says manual:true', async () => {
     const { id } = await upload({ manual: true, duration_s: 1800 });
     const { status, body } = await streams(id, `keys=${ALL_KEYS}`);
     expect(status).toBe(404);
@@ -90,7 +100,7 @@ describe('GET /activities/{id}/streams', () => {
     expect((await sim.get(`/api/v3/activities/${id}`, athlete.accessToken)).body.manual).toBe(true);
   });
 
-  it('answers 404 while the streams of a fresh upload do not exist yet, and then the streams', async () => {
+  it('streams of a fresh upload answer 404 until streams_late_s has passed', async () => {
     const { id } = await upload({ streams_late_s: 600 });
     expect((await streams(id, 'keys=time')).status).toBe(404);
     sim.time.advance(600_000 - 1);
@@ -99,7 +109,7 @@ describe('GET /activities/{id}/streams', () => {
     expect((await streams(id, 'keys=time')).status).toBe(200);
   });
 
-  it('comes late to every upload under the fault "late"', async () => {
+  it('the fault late delays the streams of every upload', async () => {
     await sim.sim('/faults', { vendor: 'strava', kind: 'late', delay_ms: 60_000 });
     const { id } = await upload();
     expect((await streams(id, 'keys=time')).status).toBe(404);
@@ -107,7 +117,7 @@ describe('GET /activities/{id}/streams', () => {
     expect((await streams(id, 'keys=time')).status).toBe(200);
   });
 
-  it('is the same bytes each time', async () => {
+  it('streams answer the same bytes each time', async () => {
     const { id } = await upload();
     const first = await streams(id, `keys=${ALL_KEYS}`);
     expect((await streams(id, `keys=${ALL_KEYS}`)).text).toBe(first.text);

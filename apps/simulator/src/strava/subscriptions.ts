@@ -1,4 +1,4 @@
-import { type Core, type Part, randomToken, withDeadline } from '../core/index.js';
+import { type Core, type StatePart, randomToken, withDeadline } from '../core/index.js';
 import { badRequest, notFound } from './strava-fault.js';
 import { LONGEST_CALLBACK_URL, WEBHOOK_ACK_TIMEOUT_MS } from './strava-facts.js';
 
@@ -15,8 +15,8 @@ interface SavedSubscriptions {
 
 const FIRST_ID = 120_475;
 
-/** One per app, for all its athletes. It belongs to the app, so a reset of the world leaves it alone. */
-export class Subscriptions implements Part<SavedSubscriptions> {
+/** The app's only subscription, for all athletes. A subscription belongs to the app, so a reset of the world keeps it. */
+export class Subscriptions implements StatePart<SavedSubscriptions> {
   current: Subscription | undefined;
   private nextId = FIRST_ID;
   private isVerifying = false;
@@ -45,7 +45,7 @@ export class Subscriptions implements Part<SavedSubscriptions> {
     return this.subscribe(callbackUrl);
   }
 
-  /** Without the challenge: the control route's way in. */
+  /** Subscribes without a challenge, for the control route. */
   subscribe(callbackUrl: string): Subscription {
     const createdAt = new Date(this.core.clock.nowMs()).toISOString();
     this.current = { id: this.nextId++, callbackUrl, createdAt };
@@ -57,7 +57,7 @@ export class Subscriptions implements Part<SavedSubscriptions> {
     this.current = undefined;
   }
 
-  /** Strava calls back while the subscribing request is still open, and waits two seconds for the echo. */
+  /** Calls the callback while the POST is still open, and waits two seconds for the echo. */
   private async challenge(callbackUrl: string, verifyToken: string): Promise<boolean> {
     const challenge = randomToken(8);
     const url = challengeUrl(callbackUrl, challenge, verifyToken);

@@ -1,13 +1,13 @@
 import { type FastifyInstance, type FastifyReply } from 'fastify';
-import { consentPage, refusalPage, SOMEBODY_NEW } from './consent-page.js';
+import { consentPage, refusalPage, NEW_ATHLETE_ID } from '../consent/consent-page.js';
 import { type ConsentRequest, readConsentRequest, refusalTo, returnTo } from './consent-request.js';
-import { type Fields, type OAuthVendor, one } from './oauth-vendor.js';
+import { type ConsentVendor, type Fields, one } from './oauth-vendor.js';
 
 /**
- * GET asks a person. With `athlete_id` it consents for that one at once, `scope_granted` being what they left ticked
- * (everything when absent), and with `decision=deny` it declines.
+ * GET shows the consent page. With `athlete_id` GET consents for that athlete at once, to the scopes in `scope_granted`.
+ * Without `scope_granted` it consents to all requested scopes. With `decision=deny` it declines.
  */
-export function authorizeRoutes(app: FastifyInstance, vendor: OAuthVendor): void {
+export function authorizeRoutes(app: FastifyInstance, vendor: ConsentVendor): void {
   const action = `${app.prefix}${vendor.authorizePath}`;
 
   app.get<{ Querystring: Fields }>(vendor.authorizePath, ({ query }, reply) =>
@@ -19,14 +19,14 @@ export function authorizeRoutes(app: FastifyInstance, vendor: OAuthVendor): void
   );
 
   app.post<{ Body: Fields | undefined }>(vendor.authorizePath, ({ body }, reply) => {
-    // A form with no box ticked sends no such field.
+    // A form without a ticked box sends no `scope_granted`. Such a form must grant no scope.
     const form = { scope_granted: '', ...body };
     return answer(vendor, form, reply, (request) => decide(vendor, request, form, reply));
   });
 }
 
 function answer(
-  vendor: OAuthVendor,
+  vendor: ConsentVendor,
   fields: Fields,
   reply: FastifyReply,
   proceed: (request: ConsentRequest) => FastifyReply,
@@ -38,12 +38,12 @@ function answer(
     case 'wrong':
       return reply.redirect(reading.location, 302);
     case 'untrusted':
-      return sendPage(reply, 400, refusalPage(vendor.name, reading.reason));
+      return sendPage(reply, 400, untrusted(vendor, reading.reason));
   }
 }
 
 function decide(
-  vendor: OAuthVendor,
+  vendor: ConsentVendor,
   request: ConsentRequest,
   fields: Fields,
   reply: FastifyReply,
@@ -52,9 +52,9 @@ function decide(
     return reply.redirect(refusalTo(request, 'access_denied', 'The user said no'), 302);
   }
   const id = one(fields.athlete_id);
-  const person = id === SOMEBODY_NEW ? vendor.addPerson() : vendor.people().find((known) => known.id === id);
-  if (!person)
-    return sendPage(reply, 400, refusalPage(vendor.name, `nobody here is called ${id ?? '(nothing)'}`));
+  const person =
+    id === NEW_ATHLETE_ID ? vendor.addPerson() : vendor.people().find((known) => known.id === id);
+  if (!person) return sendPage(reply, 400, untrusted(vendor, `there is no athlete ${id ?? '(no id)'}`));
   if (!vendor.hasRoomFor(person.id)) {
     return reply.redirect(
       refusalTo(request, 'access_denied', 'The application has all the users it may have'),
@@ -63,8 +63,14 @@ function decide(
   }
   const ticked = tickedScopes(fields, request.scopes);
   const scopes = request.scopes.filter((scope) => ticked.includes(scope));
-  const code = vendor.tokens.issueCode({ athleteId: person.id, scopes, redirectUri: request.redirectUri });
-  return reply.redirect(returnTo(request, { code, scope: scopes.join(' ') }), 302);
+  const code = vendor.tokens.issueCode({
+    athleteId: person.id,
+    scopes,
+    redirectUri: request.askedRedirectUri,
+  });
+  const answer: Record<string, string> = { code };
+  if (vendor.returnsScope !== false) answer.scope = scopes.join(' ');
+  return reply.redirect(returnTo(request.redirectUri, request, answer), 302);
 }
 
 function tickedScopes({ scope_granted: granted }: Fields, otherwise: readonly string[]): readonly string[] {
@@ -72,26 +78,31 @@ function tickedScopes({ scope_granted: granted }: Fields, otherwise: readonly st
 }
 
 function askPage(
-  vendor: OAuthVendor,
-  { clientId, redirectUri, scopes, state }: ConsentRequest,
+  vendor: ConsentVendor,
+  { clientId, redirectUri, askedRedirectUri, scopes, state }: ConsentRequest,
   action: string,
-) {
+): string {
   const hidden = {
     client_id: clientId,
-    redirect_uri: redirectUri,
+    redirect_uri: askedRedirectUri,
     response_type: 'code',
     scope: scopes.join(' '),
+    state,
   };
+  const { name: vendorName, client } = vendor;
   return consentPage({
-    vendorName: vendor.name,
+    vendorName,
+    appName: client.name,
     action,
-    clientId,
     scopes,
-    hidden: state === undefined ? hidden : { ...hidden, state },
-    people: vendor
-      .people()
-      .map(({ id, firstname, lastname }) => ({ id, name: `${firstname} ${lastname} (${id})` })),
+    hidden,
+    people: vendor.people(),
+    redirectUri,
   });
+}
+
+function untrusted(vendor: ConsentVendor, reason: string): string {
+  return refusalPage(vendor.name, 'This request cannot be answered', `${reason}.`);
 }
 
 function sendPage(reply: FastifyReply, status: number, page: string): FastifyReply {

@@ -1,8 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type Core, type Part, type Vendor } from '../core/index.js';
+import { type Core, type StatePart, type Vendor } from '../core/index.js';
 
-/** The one application a vendor knows. Where none is configured, any pair is let in and the last one seen is its secret. */
-export class ClientApp implements Part<string | null> {
+/**
+ * The application that is registered at a vendor. Without a configured client the simulator accepts every id and secret,
+ * and signs events with the last received secret. It treats several applications as one.
+ */
+export class ClientApp implements StatePart<string | null> {
   private shownSecret: string | undefined;
 
   constructor(
@@ -10,6 +13,10 @@ export class ClientApp implements Part<string | null> {
     private readonly vendor: Vendor,
   ) {
     core.memory.keep(`${vendor} client`, this);
+  }
+
+  get name(): string {
+    return this.core.appName;
   }
 
   save(): string | null {

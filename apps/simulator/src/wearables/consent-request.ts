@@ -1,27 +1,45 @@
-import { type Fields, type OAuthError, type OAuthVendor, one } from './oauth-vendor.js';
+import { type ConsentVendor, type Fields, type OAuthError, one } from './oauth-vendor.js';
 
 export interface ConsentRequest {
   readonly clientId: string;
   readonly redirectUri: string;
+  /** Undefined if the app relies on its default URL. */
+  readonly askedRedirectUri: string | undefined;
+  /** The URL that errors go to: the default one if the app has registered any. */
+  readonly errorUri: string;
   readonly scopes: readonly string[];
   readonly state: string | undefined;
 }
 
-/** What cannot be trusted is shown to the person; only what can is sent back to the app. */
-export type Reading =
+/**
+ * `untrusted`: the client is unknown or the redirect URL is no URL. A page shows the error, because a redirect would be an
+ * open redirect. `wrong`: any other error. The redirect takes the error back to the app.
+ */
+type Reading =
   | { kind: 'asks'; request: ConsentRequest }
   | { kind: 'untrusted'; reason: string }
   | { kind: 'wrong'; location: string };
 
-export function readConsentRequest(vendor: OAuthVendor, fields: Fields): Reading {
+export function readConsentRequest(vendor: ConsentVendor, fields: Fields): Reading {
   const clientId = one(fields.client_id);
-  const redirectUri = one(fields.redirect_uri);
+  const askedRedirectUri = one(fields.redirect_uri);
+  const [registeredUri, ...others] = vendor.registeredRedirects?.() ?? [];
+  const redirectUri = askedRedirectUri ?? registeredUri;
   if (!vendor.client.knowsId(clientId)) return { kind: 'untrusted', reason: 'unknown client_id' };
   if (!isHttpUrl(redirectUri)) return { kind: 'untrusted', reason: 'redirect_uri is not a URL' };
+  if (registeredUri !== undefined && ![registeredUri, ...others].includes(redirectUri))
+    return { kind: 'untrusted', reason: 'redirect_uri is not registered' };
 
   const asked = (one(fields.scope) ?? '').split(/[\s+]+/).filter(Boolean);
   const scopes = asked.length > 0 ? asked : vendor.scopes;
-  const request = { clientId, redirectUri, scopes, state: one(fields.state) };
+  const request = {
+    clientId,
+    redirectUri,
+    askedRedirectUri,
+    errorUri: registeredUri ?? redirectUri,
+    scopes,
+    state: one(fields.state),
+  };
   if (one(fields.response_type) !== 'code') {
     return wrong(request, 'unsupported_response_type', 'response_type must be code');
   }
@@ -31,11 +49,11 @@ export function readConsentRequest(vendor: OAuthVendor, fields: Fields): Reading
 }
 
 export function refusalTo(request: ConsentRequest, error: OAuthError, description: string): string {
-  return returnTo(request, { error, error_description: description });
+  return returnTo(request.errorUri, request, { error, error_description: description });
 }
 
-export function returnTo({ redirectUri, state }: ConsentRequest, answer: Record<string, string>): string {
-  const url = new URL(redirectUri);
+export function returnTo(toUrl: string, { state }: ConsentRequest, answer: Record<string, string>): string {
+  const url = new URL(toUrl);
   for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
   if (state !== undefined) url.searchParams.set('state', state);
   return url.href;

@@ -1,10 +1,13 @@
 import { type FastifyInstance } from 'fastify';
 import { type z } from 'zod';
 import { answerControlErrors } from '../control/control-error.js';
-import { type Core, type Part, type Vendor } from '../core/index.js';
+import { type Core, type StatePart, type Vendor } from '../core/index.js';
 
-/** A vendor's open questions as switches. They belong to no world, so a reset leaves them alone. */
-export class Habits<Schema extends z.ZodObject> implements Part<z.infer<Schema>> {
+/**
+ * Settings for behaviour that a vendor does not document. Habits belong to the vendor and not to an athlete, so a reset
+ * of the world keeps them.
+ */
+export class Habits<Schema extends z.ZodObject> implements StatePart<z.infer<Schema>> {
   private values: z.infer<Schema>;
 
   constructor(
@@ -35,8 +38,12 @@ export class Habits<Schema extends z.ZodObject> implements Part<z.infer<Schema>>
   }
 }
 
-/** `GET` and `PUT {vendor}/__sim/habits`. */
-export function habitsRoutes<Schema extends z.ZodObject>(app: FastifyInstance, habits: Habits<Schema>): void {
+/** `GET` and `PUT {vendor}/__sim/habits`, and the vendor's own control routes. */
+export function habitsRoutes<Schema extends z.ZodObject>(
+  app: FastifyInstance,
+  habits: Habits<Schema>,
+  ownControls: (sim: FastifyInstance) => void = () => undefined,
+): void {
   void app.register(
     (sim, _options, done) => {
       answerControlErrors(sim);
@@ -45,6 +52,7 @@ export function habitsRoutes<Schema extends z.ZodObject>(app: FastifyInstance, h
         habits.change(body);
         return habits.now;
       });
+      ownControls(sim);
       done();
     },
     { prefix: '/__sim' },

@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Harness } from '../simulator.harness.js';
-import { askToken, CLIENT_ID, connect, newcomer, openSimulator, SECRETS } from './wearable.harness.js';
+import {
+  askToken,
+  CLIENT_ID,
+  connect,
+  consentedAthlete,
+  openSimulator,
+  SECRETS,
+} from './wearable.harness.js';
 
 const RETURN = 'http://127.0.0.1:9/oauth/callback';
 const VENDORS = [
@@ -24,6 +31,10 @@ const ALL_SCOPES = {
   oura: 'email personal daily heartrate workout tag session spo2',
   whoop: 'offline read:sleep read:recovery read:cycles read:workout read:profile read:body_measurement',
 } as const;
+
+function basic(id: string, secret: string) {
+  return { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` };
+}
 
 let sim: Harness;
 
@@ -52,8 +63,8 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     return Object.fromEntries(location.searchParams);
   }
 
-  it('asks a person, who may choose who they are and untick scopes', async () => {
-    const { id } = await newcomer(sim, vendor);
+  it('the consent page lets a person choose an athlete and untick scopes', async () => {
+    const { id } = await consentedAthlete(sim, vendor);
     const { status, headers, text } = await sim.get(`${authorize}?${query()}`);
     expect(status).toBe(200);
     expect(headers.get('content-type')).toContain('text/html');
@@ -70,7 +81,7 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     expect(new URL(answer.headers.get('location')!).searchParams.get('scope')).toBe(kept);
   });
 
-  it('sends a person who denies back with access_denied and the state', async () => {
+  it('a denied consent redirects with access_denied and the state', async () => {
     const { headers } = await sim.form(authorize, {
       ...Object.fromEntries(new URLSearchParams(query())),
       decision: 'deny',
@@ -80,20 +91,20 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     expect(answer.get('state')).toBe('s-12345678');
   });
 
-  it('lets somebody new in', async () => {
+  it('a consent with athlete_id new makes an athlete whose code can be exchanged', async () => {
     const { code } = await redirected({ athlete_id: 'new' });
     expect((await askToken(sim, vendor, { grant_type: 'authorization_code', code: code! })).status).toBe(200);
   });
 
-  it('with athlete_id consents for that athlete at once', async () => {
-    const { id } = await newcomer(sim, vendor);
+  it('the authorize route with athlete_id consents for that athlete at once', async () => {
+    const { id } = await consentedAthlete(sim, vendor);
     const answer = await redirected({ athlete_id: id });
     expect(answer).toEqual({ code: expect.any(String), scope, state: 's-12345678' });
     const { body } = await askToken(sim, vendor, { grant_type: 'authorization_code', code: answer.code! });
     expect(body).toMatchObject({ access_token: expect.any(String), scope, expires_in: lifeSeconds });
   });
 
-  it('refuses on its own page what cannot be trusted, by redirect what can', async () => {
+  it('the authorize route answers 400 to an unknown client, redirect or athlete, and reports other errors in the redirect', async () => {
     expect((await sim.get(`${authorize}?${query({ client_id: 'stranger' })}`)).status).toBe(400);
     expect((await sim.get(`${authorize}?${query({ redirect_uri: 'javascript:alert(1)' })}`)).status).toBe(
       400,
@@ -103,13 +114,13 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     expect((await redirected({ response_type: 'token' })).error).toBe('unsupported_response_type');
   });
 
-  it('a page shows a hostile client name as text', async () => {
+  it('the consent page shows a hostile state parameter as text', async () => {
     const hostile = `${authorize}?${query({ state: '"><script>alert(1)</script>' })}`;
     expect((await sim.get(hostile)).text).not.toContain('<script>');
   });
 
-  it('a code works once', async () => {
-    const { code } = await newcomer(sim, vendor);
+  it('the token endpoint answers invalid_grant to the second use of a code', async () => {
+    const { code } = await consentedAthlete(sim, vendor);
     const exchange = () => askToken(sim, vendor, { grant_type: 'authorization_code', code });
     expect((await exchange()).status).toBe(200);
     const { status, body } = await exchange();
@@ -117,8 +128,8 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     expect(body.error).toBe('invalid_grant');
   });
 
-  it('wants the credentials in the body', async () => {
-    const { code } = await newcomer(sim, vendor);
+  it('the token endpoint accepts credentials in the body or as HTTP Basic, and answers 401 to wrong credentials', async () => {
+    const { code } = await consentedAthlete(sim, vendor);
     const { status, body } = await askToken(sim, vendor, {
       grant_type: 'authorization_code',
       code,
@@ -126,19 +137,19 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     });
     expect(status).toBe(401);
     expect(body.error).toBe('invalid_client');
-    const basic = {
-      authorization: `Basic ${Buffer.from(`${CLIENT_ID}:${SECRETS[vendor]}`).toString('base64')}`,
-    };
     const tokenPath = authorize.replace('authorize', 'token').replace('auth2/auth', 'auth2/token');
-    expect((await sim.form(tokenPath, { grant_type: 'authorization_code', code }, basic)).status).toBe(401);
+    const exchange = (secret: string) =>
+      sim.form(tokenPath, { grant_type: 'authorization_code', code }, basic(CLIENT_ID, secret));
+    expect((await exchange('wrong')).status).toBe(401);
+    expect((await exchange(SECRETS[vendor])).status).toBe(200);
   });
 
-  it('knows its documented scopes', async () => {
-    const { id } = await newcomer(sim, vendor);
+  it('the authorize route accepts all documented scopes', async () => {
+    const { id } = await consentedAthlete(sim, vendor);
     expect((await redirected({ athlete_id: id, scope: ALL_SCOPES[vendor] })).scope).toBe(ALL_SCOPES[vendor]);
   });
 
-  it('may keep the refresh token, for rotation is assumed only', async () => {
+  it('a refresh keeps the refresh token when the habit refresh_rotates is false', async () => {
     await sim.json('PUT', `/${vendor}/__sim/habits`, { refresh_rotates: false });
     const { refreshToken } = await connect(sim, vendor);
     const fields = { grant_type: 'refresh_token', refresh_token: refreshToken };
@@ -146,7 +157,7 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     expect((await askToken(sim, vendor, fields)).status).toBe(200);
   });
 
-  it('a refresh rotates the refresh token; the old one dies at once', async () => {
+  it('a refresh rotates the refresh token and revokes the old refresh token at once', async () => {
     const { refreshToken } = await connect(sim, vendor);
     const refresh = (refresh_token: string) =>
       askToken(sim, vendor, { grant_type: 'refresh_token', refresh_token });
@@ -158,7 +169,7 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     expect((await refresh(body.refresh_token)).status).toBe(200);
   });
 
-  it('a revoked athlete can no longer be refreshed', async () => {
+  it('a refresh answers 400 after the athlete was deauthorized', async () => {
     const { id, refreshToken } = await connect(sim, vendor);
     await sim.sim('/deauthorize', { athlete_id: id });
     const { status } = await askToken(sim, vendor, {
@@ -168,7 +179,7 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     expect(status).toBe(400);
   });
 
-  it('the fault athlete_limit keeps out whoever is not connected yet', async () => {
+  it('the fault athlete_limit denies consent to athletes that are not connected yet', async () => {
     const { id } = await connect(sim, vendor);
     await sim.sim('/faults', { vendor, kind: 'athlete_limit' });
     expect((await redirected({ athlete_id: id })).code).toEqual(expect.any(String));
@@ -177,7 +188,7 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     expect((await redirected({ athlete_id: 'new' })).code).toEqual(expect.any(String));
   });
 
-  it('an access token lives as long as known: a day at Oura, an hour at WHOOP', async () => {
+  it('an access token is valid for a day at Oura and for an hour at WHOOP', async () => {
     const { accessToken } = await connect(sim, vendor);
     const read = async () => (await sim.get(profile, accessToken)).status;
     sim.time.advance(lifeSeconds * 1000 - 1);
@@ -186,15 +197,15 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
     expect(await read()).toBe(401);
   });
 
-  it('the lifetime obeys TIME_SCALE', async () => {
+  it('TIME_SCALE divides the lifetime of an access token', async () => {
     await sim.close();
     sim = await openSimulator(60);
-    const { code } = await newcomer(sim, vendor);
+    const { code } = await consentedAthlete(sim, vendor);
     const { body } = await askToken(sim, vendor, { grant_type: 'authorization_code', code });
     expect(body.expires_in).toBe(lifeSeconds / 60);
   });
 
-  it('names other grant types and missing fields in words', async () => {
+  it('the token endpoint answers unsupported_grant_type and invalid_request to wrong fields', async () => {
     expect((await askToken(sim, vendor, { grant_type: 'password' })).body.error).toBe(
       'unsupported_grant_type',
     );
@@ -204,7 +215,7 @@ describe.each(VENDORS)('$vendor authorisation', ({ vendor, authorize, scope, lif
 });
 
 describe('WHOOP authorisation', () => {
-  it('is refreshed with scope=offline in the form', async () => {
+  it('WHOOP answers a new token pair with all granted scopes to a refresh with scope=offline', async () => {
     const { refreshToken } = await connect(sim, 'whoop', { scopes: ['offline', 'read:sleep'] });
     const { status, body } = await askToken(sim, 'whoop', {
       grant_type: 'refresh_token',
@@ -221,7 +232,7 @@ describe('WHOOP authorisation', () => {
     });
   });
 
-  it('may give tokens another life, for none is published', async () => {
+  it('a WHOOP access token is valid as long as the habit access_token_seconds says', async () => {
     await sim.json('PUT', '/whoop/__sim/habits', { access_token_seconds: 60 });
     const { accessToken } = await connect(sim, 'whoop');
     const profile = () => sim.get('/whoop/v2/user/profile/basic', accessToken);
@@ -230,8 +241,8 @@ describe('WHOOP authorisation', () => {
     expect((await profile()).status).toBe(401);
   });
 
-  it('without the offline scope there is no refresh token', async () => {
-    const { code } = await newcomer(sim, 'whoop', { scopes: ['read:sleep'] });
+  it('WHOOP answers no refresh token without the offline scope', async () => {
+    const { code } = await consentedAthlete(sim, 'whoop', { scopes: ['read:sleep'] });
     const { body } = await askToken(sim, 'whoop', { grant_type: 'authorization_code', code });
     expect(body).toMatchObject({ token_type: 'bearer', scope: 'read:sleep' });
     expect(body).not.toHaveProperty('refresh_token');
@@ -239,7 +250,7 @@ describe('WHOOP authorisation', () => {
 });
 
 describe('Oura authorisation', () => {
-  it('an unapproved app may have ten users and no more', async () => {
+  it('Oura denies consent beyond the capacity of ten users', async () => {
     await sim.close();
     const oura = { clientId: CLIENT_ID, clientSecret: SECRETS.oura, athleteCapacity: 10 };
     sim = await Harness.open({ apps: { oura } });
@@ -249,12 +260,12 @@ describe('Oura authorisation', () => {
     expect(new URL(headers.get('location')!).searchParams.get('error')).toBe('access_denied');
   });
 
-  it("a token error has RFC 6749's fields beside status, title and detail", async () => {
+  it('a token error of Oura has the fields of RFC 6749 in addition to status and title', async () => {
     const { body } = await askToken(sim, 'oura', { grant_type: 'refresh_token', refresh_token: 'unknown' });
     expect(body).toMatchObject({ status: 400, title: 'Bad Request', error: 'invalid_grant' });
   });
 
-  it('revoking a token ends the grant', async () => {
+  it('revoking a token at Oura ends the grant', async () => {
     const { accessToken } = await connect(sim, 'oura');
     const path = '/oura/v2/usercollection/personal_info';
     expect((await sim.get(path, accessToken)).status).toBe(200);

@@ -1,9 +1,9 @@
-/** Where the next page starts, wrapped so that nobody reads meaning into it. */
+/** The offset of the next page as an opaque token. */
 export function sealOffset(offset: number): string {
   return Buffer.from(`o${offset}`).toString('base64url');
 }
 
-/** Undefined for a token that was never handed out. */
+/** Undefined if `sealOffset` did not make the token. */
 export function openOffset(token: string): number | undefined {
   const match = /^o(\d{1,9})$/.exec(Buffer.from(token, 'base64url').toString('latin1'));
   return match ? Number(match[1]) : undefined;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { createAthleteProfile, hypnogramOf, phaseString } from '../athletes/index.js';
+import { createAthleteProfile, hypnogramOf, phaseString } from '#training-world';
 import { planNight, reviseNight, startOfToday } from './plan-night.js';
 import { asleepSeconds } from './reshape-night.js';
 
 const NOW = Date.parse('2026-11-18T14:00:00Z');
 const profile = createAthleteProfile(11);
 
-describe('an ordered night', () => {
-  it('lasts exactly as long asleep as ordered, and its phases say the same', () => {
+describe('planNight', () => {
+  it('planNight gives a night and its phases exactly the ordered time asleep', () => {
     for (let seed = 0; seed < 60; seed++) {
       const minutes = 16 + seed * 10;
       const night = planNight(profile, { duration_minutes: minutes }, seed, NOW);
@@ -19,7 +19,7 @@ describe('an ordered night', () => {
     }
   });
 
-  it('ended this morning when nothing else is said, and never in the future', () => {
+  it('planNight without a date ends the night this morning, never in the future', () => {
     for (const hour of ['00:02', '03:00', '09:00', '23:59']) {
       const now = Date.parse(`2026-11-18T${hour}:00Z`);
       const night = planNight(profile, {}, 1, now);
@@ -28,7 +28,7 @@ describe('an ordered night', () => {
     }
   });
 
-  it('takes date, ends_at, nap, score and state', () => {
+  it('planNight takes date, ends_at, nap, score and state', () => {
     expect(planNight(profile, { date: '2026-10-25' }, 1, NOW).day).toBe('2026-10-25');
     expect(planNight(profile, { ends_at: '2026-10-01T05:00:00+02:00' }, 1, NOW).endMs).toBe(
       Date.parse('2026-10-01T03:00:00Z'),
@@ -41,17 +41,17 @@ describe('an ordered night', () => {
   });
 });
 
-describe('a revised night', () => {
+describe('reviseNight', () => {
   const night = planNight(profile, { duration_minutes: 400, score: 80, date: '2026-11-17' }, 5, NOW);
 
-  it('keeps what the order does not name', () => {
+  it('reviseNight keeps the fields that the order leaves out', () => {
     expect(reviseNight(night, {}, NOW)).toEqual(night);
     const longer = reviseNight(night, { duration_minutes: 420 }, NOW);
     expect(longer).toMatchObject({ id: night.id, endMs: night.endMs, score: 80, day: '2026-11-17' });
     expect(asleepSeconds(longer)).toBe(420 * 60);
   });
 
-  it('moves, loses and regains its score', () => {
+  it('reviseNight moves a night, and clears and restores its score', () => {
     expect(reviseNight(night, { date: '2026-11-14' }, NOW).day).toBe('2026-11-14');
     const pending = reviseNight(night, { state: 'PENDING_SCORE' }, NOW);
     expect(pending.score).toBeNull();

@@ -1,5 +1,4 @@
-import { hypnogramOf, type Night, STAGES } from '../athletes/index.js';
-import { offsetMinutesAt } from '../athletes/time-zones.js';
+import { hypnogramOf, type Night, offsetMinutesAt, STAGES } from '#training-world';
 import { localDay } from './local-time.js';
 
 const USUAL_EFFICIENCY = 0.9;
@@ -10,7 +9,11 @@ export function asleepSeconds({ deepS, lightS, remS }: Night): number {
   return deepS + lightS + remS;
 }
 
-/** The same sleep at another hour or as another kind; its stages follow from the phases it then has. */
+export function asleepMinutes(night: Night): number {
+  return Math.round(asleepSeconds(night) / 60);
+}
+
+/** Moves or resizes a sleep, or turns a night into a nap or a nap into a night. The stages come from a new hypnogram. */
 export function reshape(night: Night, shape: Partial<Pick<Night, 'startMs' | 'endMs' | 'nap'>>): Night {
   const reshaped = { ...night, ...shape };
   const phases = hypnogramOf(reshaped);
@@ -32,7 +35,10 @@ export function reshape(night: Night, shape: Partial<Pick<Night, 'startMs' | 'en
   };
 }
 
-/** Phases follow from the time in bed; the one that gives this time asleep is found by trying. */
+/**
+ * A night with exactly `seconds` asleep. The stages follow from the time in bed, so the function searches for a fitting
+ * time in bed.
+ */
 export function lasting(night: Night, seconds: number): Night {
   let inBedS = Math.round(seconds / USUAL_EFFICIENCY / PHASE_SECONDS) * PHASE_SECONDS;
   for (let tries = 0; ; tries++) {

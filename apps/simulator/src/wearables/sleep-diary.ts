@@ -1,6 +1,7 @@
-import { type AthleteProfile, type Night } from '../athletes/index.js';
+import { createHash } from 'node:crypto';
+import { type AthleteProfile, type Night, uuidFromHex } from '#training-world';
 
-/** A night as a vendor holds it: revised in place, its version and moment only ever rising. */
+/** A vendor's record of a night. A revision keeps the id, and raises the version and `updatedAtMs`. */
 export interface SleepRecord {
   readonly id: string;
   readonly athleteId: string;
@@ -10,17 +11,21 @@ export interface SleepRecord {
   readonly updatedAtMs: number;
 }
 
-/** A record with its sleeper named by id alone. */
-export type SavedRecord<Entry extends SleepRecord> = Omit<Entry, 'night'> & {
+/** A saved record. It contains only the athlete's id. */
+type SavedRecord<Entry extends SleepRecord> = Omit<Entry, 'night'> & {
   readonly night: Omit<Night, 'athlete'>;
 };
 
-/** What the nights of the past, derived again, do not show. */
+/** The differences from the past nights. A restart derives the past nights from the seed again. */
 export interface SavedDiary<Entry extends SleepRecord> {
   readonly changed: readonly SavedRecord<Entry>[];
   readonly removed: readonly string[];
 }
 
+/**
+ * The sleep records of one vendor, by id and by athlete. Only changed and removed records are saved, because past nights
+ * follow from the seed.
+ */
 export class SleepDiary<Entry extends SleepRecord> {
   private readonly byId = new Map<string, Entry>();
   private readonly byAthlete = new Map<string, Map<string, Entry>>();
@@ -34,7 +39,7 @@ export class SleepDiary<Entry extends SleepRecord> {
     return { changed, removed: [...this.removed] };
   }
 
-  /** A night of the past, which needs no saving. */
+  /** Adds a past night. A past night is not saved, because it follows from the seed. */
   putPast(entry: Entry): void {
     this.byId.set(entry.id, entry);
     this.pagesOf(entry.athleteId).set(entry.id, entry);
@@ -96,7 +101,12 @@ export function restoredRecord<Entry extends SleepRecord>(
   return { ...entry, night: { ...night, athlete } } as unknown as Entry;
 }
 
-/** Two revisions within a millisecond still differ. */
+/** The time of a new revision, at least one millisecond after the last one. So two revisions never have the same time. */
 export function revisedAtMs(entry: SleepRecord, nowMs: number): number {
   return Math.max(nowMs, entry.updatedAtMs + 1);
+}
+
+/** The same parts give the same UUID on every machine. So the ids follow from the seed too. */
+export function uuidOfParts(...parts: readonly (string | number)[]): string {
+  return uuidFromHex(createHash('sha256').update(parts.join('/')).digest('hex'));
 }

@@ -1,5 +1,5 @@
 import { type FastifyInstance } from 'fastify';
-import { type TokenPair } from '../core/index.js';
+import { basicCredentials, type TokenPair } from '../core/index.js';
 import { type Fields, type OAuthError, type OAuthVendor, one } from './oauth-vendor.js';
 
 type Outcome = { pair: TokenPair } | { status: 400 | 401; error: OAuthError; description: string };
@@ -7,9 +7,9 @@ type Outcome = { pair: TokenPair } | { status: 400 | 401; error: OAuthError; des
 export function tokenRoutes(app: FastifyInstance, vendor: OAuthVendor): void {
   const config = { endpoint: 'token' };
 
-  app.post<{ Body: Fields | undefined }>(vendor.tokenPath, { config }, ({ body }, reply) => {
+  app.post<{ Body: Fields | undefined }>(vendor.tokenPath, { config }, ({ body, headers }, reply) => {
     void reply.header('cache-control', 'no-store');
-    const outcome = trade(vendor, body ?? {});
+    const outcome = trade(vendor, { ...body, ...basicCredentials(headers.authorization) });
     if ('pair' in outcome) return vendor.tokenAnswer(outcome.pair);
     const { status, error, description } = outcome;
     return reply.code(status).send(vendor.errorAnswer(status, error, description));

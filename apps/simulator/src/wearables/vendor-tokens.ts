@@ -1,6 +1,9 @@
 import { type Core, type TokenPolicy, TokenStore, type Vendor } from '../core/index.js';
 
-/** Both vendors are taken to rotate; the core's grace, if any, lets an old refresh token live on. */
+/**
+ * The tokens of Oura or WHOOP. We assume that both vendors rotate refresh tokens. A rotated refresh token works until the
+ * configured grace ends.
+ */
 export function vendorTokens(
   core: Core,
   vendor: Vendor,
@@ -21,7 +24,7 @@ export function vendorTokens(
   return tokens;
 }
 
-/** New apps may connect few people; a fault or the configured capacity closes the door to others. */
+/** False if the fault `athlete_limit` or the app's capacity refuses this person. A connected person is never refused. */
 export function hasRoomFor(core: Core, vendor: Vendor, tokens: TokenStore, athleteId: string): boolean {
   if (tokens.isConnected(athleteId)) return true;
   if (core.faults.isArmed(vendor, 'athlete_limit')) return false;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Connected, type Harness } from '../simulator.harness.js';
-import { timezoneOffset } from './sleep-document.js';
 import { connect, openSimulator } from '../wearables/wearable.harness.js';
+import { timezoneOffset } from './sleep-document.js';
 
 const BASE = '/whoop/v2';
 
@@ -18,7 +18,7 @@ function record(order: Record<string, unknown> = {}) {
   return sim.sim('/sleep', { athlete_id: athlete.id, ...order }) as Promise<{ id: string }>;
 }
 
-/** What these tests compute with; the rest is asserted as it comes. */
+/** The fields that these tests read. */
 interface Sleep {
   id: string;
   cycle_id: number;
@@ -36,8 +36,8 @@ async function sleepOf(order: Record<string, unknown> = {}) {
   return (await get(`/activity/sleep/${id}`)).body as Sleep;
 }
 
-describe('WHOOP sleep documents', () => {
-  it('always have id, cycle_id, user_id, created_at, updated_at, start, end, timezone_offset, nap, score_state', async () => {
+describe('WHOOP sleep document', () => {
+  it('a WHOOP sleep always has id, cycle_id, user_id, created_at, updated_at, start, end, timezone_offset, nap, score_state', async () => {
     expect(await sleepOf({ state: 'PENDING_SCORE' })).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
       cycle_id: expect.any(Number),
@@ -52,7 +52,7 @@ describe('WHOOP sleep documents', () => {
     });
   });
 
-  it('measure stages in milliseconds that add up to the time in bed', async () => {
+  it('the stages of a WHOOP sleep are milliseconds that add up to the time in bed', async () => {
     const { start, end, score } = await sleepOf({ duration_minutes: 433 });
     const stages = score.stage_summary;
     const asleep = ['light', 'slow_wave', 'rem']
@@ -69,7 +69,7 @@ describe('WHOOP sleep documents', () => {
     });
   });
 
-  it("have every field of the vendor's example, the stages and needs whole milliseconds", async () => {
+  it("a WHOOP sleep has every field of the vendor's example, and whole numbers in stages and needs", async () => {
     const sleep = await sleepOf({ score: 97 });
     expect(Object.keys(sleep)).toEqual(
       'id cycle_id user_id created_at updated_at start end timezone_offset nap score_state score'.split(' '),
@@ -88,11 +88,11 @@ describe('WHOOP sleep documents', () => {
     expect(numbers.every((number) => Number.isInteger(number))).toBe(true);
   });
 
-  it('write timezone_offset as ±hh:mm, and as Z in UTC', () => {
+  it('timezoneOffset writes ±hh:mm, and Z for UTC', () => {
     expect([120, -330, 0].map(timezoneOffset)).toEqual(['+02:00', '-05:30', 'Z']);
   });
 
-  it('may lack the percentages and respiratory_rate inside score', async () => {
+  it('a sparse WHOOP sleep lacks the percentages and respiratory_rate in its score', async () => {
     const { score } = await sleepOf({ sparse: true });
     expect(Object.keys(score).sort()).toEqual(['sleep_needed', 'stage_summary']);
     expect((await sleepOf({ score: 97 })).score).toMatchObject({
@@ -103,7 +103,7 @@ describe('WHOOP sleep documents', () => {
     });
   });
 
-  it('a nap belongs to the cycle that its night opened', async () => {
+  it('a WHOOP nap belongs to the cycle of the previous night', async () => {
     const night = await sleepOf({ date: '2026-11-18' });
     const nap = await sleepOf({ nap: true });
     expect(nap).toMatchObject({ nap: true, cycle_id: night.cycle_id });
@@ -111,7 +111,35 @@ describe('WHOOP sleep documents', () => {
     expect(body).toEqual(night);
   });
 
-  it("a cycle's recovery names the sleep", async () => {
+  it('a WHOOP cycle lasts from one sleep onset to the next, and the present cycle has no end', async () => {
+    const first = await sleepOf({ date: '2026-11-17' });
+    await sleepOf({ nap: true, date: '2026-11-17', ends_at: '2026-11-17T13:00:00Z' });
+    const second = await sleepOf({ date: '2026-11-18' });
+    const { records } = (await get('/cycle')).body;
+    expect(records).toEqual([
+      {
+        id: second.cycle_id,
+        user_id: Number(athlete.id),
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+        start: second.start,
+        timezone_offset: expect.any(String),
+        score_state: 'SCORED',
+        score: {
+          strain: expect.any(Number),
+          kilojoule: expect.any(Number),
+          average_heart_rate: expect.any(Number),
+          max_heart_rate: expect.any(Number),
+        },
+      },
+      expect.objectContaining({ id: first.cycle_id, start: first.start, end: second.start }),
+    ]);
+    expect((await get(`/cycle/${first.cycle_id}`)).body).toEqual(records[1]);
+    expect((await get('/cycle/1')).status).toBe(404);
+    expect((await get('/cycle/today')).status).toBe(400);
+  });
+
+  it('the recovery of a WHOOP cycle has the id of the main sleep', async () => {
     const night = await sleepOf();
     const { body } = await get(`/cycle/${night.cycle_id}/recovery`);
     expect(body).toMatchObject({ sleep_id: night.id, cycle_id: night.cycle_id, score_state: 'SCORED' });
@@ -120,8 +148,8 @@ describe('WHOOP sleep documents', () => {
   });
 });
 
-describe('WHOOP lists', () => {
-  it('are {records, next_token}, asked on with nextToken; the last page has no next_token', async () => {
+describe('WHOOP list', () => {
+  it('a WHOOP list pages by nextToken without gap or overlap, and the last page has no next_token', async () => {
     const sleeper = await connect(sim, 'whoop', { nights: 60 });
     const seen: string[] = [];
     let token: string | undefined = '';
@@ -134,16 +162,16 @@ describe('WHOOP lists', () => {
     expect(seen).toEqual([...seen].sort().reverse());
   });
 
-  it('give ten records unless told otherwise', async () => {
+  it('a WHOOP list answers ten records by default', async () => {
     const sleeper = await connect(sim, 'whoop', { nights: 12 });
     expect((await get('/activity/sleep', sleeper.accessToken)).body.records).toHaveLength(10);
   });
 
-  it.each(['26', '0', 'many'])('refuse the limit %s, for 25 is the most', async (limit) => {
+  it.each(['26', '0', 'many'])('a WHOOP list answers 400 to the limit %s', async (limit) => {
     expect((await get(`/activity/sleep?limit=${limit}`)).status).toBe(400);
   });
 
-  it('are bounded by start and end, and refuse what is no date-time or no token', async () => {
+  it('a WHOOP list is bounded by start and end, and answers 400 to a wrong date-time and a foreign nextToken', async () => {
     await record({ date: '2026-11-10' });
     await record({ date: '2026-11-14' });
     const { body } = await get('/activity/sleep?start=2026-11-12T00:00:00Z&end=2026-11-15T00:00:00.000Z');
@@ -153,8 +181,30 @@ describe('WHOOP lists', () => {
   });
 });
 
-describe('WHOOP refusals', () => {
-  it("an unknown sleep is 404, and so is somebody else's; an id that is no UUID is 400", async () => {
+describe('start and end of a WHOOP list', () => {
+  it.each(['/activity/sleep', '/recovery'])(
+    'a WHOOP range of %s includes the night in progress at start and at end',
+    async (list) => {
+      const { start, end } = await sleepOf({ date: '2026-11-18' });
+      const middle = new Date((Date.parse(start) + Date.parse(end)) / 2).toISOString();
+      const count = async (range: string) =>
+        ((await get(`${list}?${range}`)).body.records as unknown[]).length;
+      expect(await count(`start=${middle}`)).toBe(1);
+      expect(await count(`end=${middle}`)).toBe(1);
+      expect(await count(`start=${end}`)).toBe(0);
+      expect(await count(`end=${start}`)).toBe(0);
+    },
+  );
+
+  it('a WHOOP range of cycles includes the present cycle', async () => {
+    const { cycle_id } = await sleepOf({ date: '2026-11-18' });
+    const { records } = (await get('/cycle?start=2026-11-18T13:00:00Z')).body;
+    expect(records).toMatchObject([{ id: cycle_id }]);
+  });
+});
+
+describe('refusals of WHOOP', () => {
+  it('WHOOP answers 404 to an unknown sleep and to the sleep of another person, and 400 to an id that is no UUID', async () => {
     const { id } = await record();
     const stranger = await connect(sim, 'whoop');
     expect((await get('/activity/sleep/ecfc6a15-4661-442f-a9a4-f160dd7afae8')).status).toBe(404);
@@ -163,7 +213,7 @@ describe('WHOOP refusals', () => {
     expect((await get('/cycle/1/sleep')).status).toBe(404);
   });
 
-  it('a missing, unknown, expired or revoked token is 401 "Authorization was not valid"', async () => {
+  it('WHOOP answers 401 "Authorization was not valid" to a missing, unknown or expired token', async () => {
     const { status, text } = await sim.get(`${BASE}/activity/sleep`);
     expect(status).toBe(401);
     expect(text).toBe('Authorization was not valid');
@@ -176,14 +226,16 @@ describe('WHOOP refusals', () => {
     ['read:sleep', '/activity/sleep'],
     ['read:recovery', '/recovery'],
     ['read:profile', '/user/profile/basic'],
-  ])('without %s %s is 401, for the documented answers have no 403', async (scope, path) => {
+    ['read:cycles', '/cycle'],
+    ['read:body_measurement', '/user/measurement/body'],
+  ])('a token without %s gets 401 from WHOOP for %s', async (scope, path) => {
     const modest = await connect(sim, 'whoop', { scopes: ['offline', 'read:workout'] });
     const trusted = await connect(sim, 'whoop', { scopes: [scope] });
     expect((await get(path, modest.accessToken)).status).toBe(401);
     expect((await get(path, trusted.accessToken)).status).toBe(200);
   });
 
-  it('too many and broken are 429 and 500, in plain words', async () => {
+  it('WHOOP answers 429 and 500 in plain text', async () => {
     await sim.sim('/faults', { vendor: 'whoop', endpoint: 'sleep', kind: 'http_429', count: 1 });
     await sim.sim('/faults', { vendor: 'whoop', endpoint: 'sleep', kind: 'http_500', count: 1 });
     const answers = [await get('/activity/sleep'), await get('/activity/sleep')];
@@ -194,12 +246,20 @@ describe('WHOOP refusals', () => {
     }
   });
 
-  it('an address that is none, or cannot be read, is no resource', async () => {
+  it('WHOOP answers 404 to an unknown route and 400 to a path that cannot be decoded', async () => {
     expect(await get('/activity/sleep/%zz')).toMatchObject({ status: 400 });
     expect(await get('/webhooks')).toMatchObject({ status: 404, text: 'No resource found' });
   });
 
-  it('the profile names the user', async () => {
+  it('the WHOOP body measurement has height, weight and maximum heart rate', async () => {
+    expect((await get('/user/measurement/body')).body).toEqual({
+      height_meter: expect.any(Number),
+      weight_kilogram: expect.any(Number),
+      max_heart_rate: expect.any(Number),
+    });
+  });
+
+  it('the WHOOP profile has user_id, email and both names', async () => {
     expect((await get('/user/profile/basic')).body).toEqual({
       user_id: Number(athlete.id),
       email: expect.stringContaining('@'),
@@ -209,8 +269,8 @@ describe('WHOOP refusals', () => {
   });
 });
 
-describe('the judge', () => {
-  it('counts a second fetch of a WHOOP sleep as a duplicate, of a revised one not', async () => {
+describe('duplicate requests at WHOOP', () => {
+  it('a second fetch of a WHOOP sleep counts as a duplicate, but the first fetch after a revision does not', async () => {
     const { id } = await record();
     const duplicates = async () => (await sim.stats()).whoop.duplicate_requests as number;
     await get(`/activity/sleep/${id}`);
@@ -222,8 +282,8 @@ describe('the judge', () => {
   });
 });
 
-describe('WHOOP rate limit', () => {
-  it('is 100 a minute and 10,000 a day for the app, told on every answer', async () => {
+describe('rate limit of WHOOP', () => {
+  it('WHOOP allows 100 calls a minute and 10,000 a day per app and sends its rate headers on every answer', async () => {
     sim.time.advance(57_000);
     await get('/user/profile/basic');
     const { headers } = await get('/activity/sleep/ecfc6a15-4661-442f-a9a4-f160dd7afae8');
@@ -232,7 +292,7 @@ describe('WHOOP rate limit', () => {
     expect(headers.get('x-ratelimit-reset')).toBe('3');
   });
 
-  it('answers 429 beyond, without Retry-After, and again with the next minute', async () => {
+  it('WHOOP answers 429 without Retry-After to calls over the limit until the next minute', async () => {
     await sim.sim('/limits', { vendor: 'whoop', minute: 2 });
     const other = await connect(sim, 'whoop');
     await get('/user/profile/basic');
@@ -245,7 +305,7 @@ describe('WHOOP rate limit', () => {
     expect((await get('/user/profile/basic')).status).toBe(200);
   });
 
-  it('shows the limit nearest to being hit first', async () => {
+  it("WHOOP's rate headers begin with the limit that has the fewest remaining calls", async () => {
     await sim.sim('/limits', { vendor: 'whoop', day: 50 });
     const { headers } = await get('/user/profile/basic');
     expect(headers.get('x-ratelimit-limit')).toBe('50, 100;window=60, 50;window=86400');

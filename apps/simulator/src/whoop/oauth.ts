@@ -4,7 +4,7 @@ import { authorizeRoutes } from '../wearables/authorize.routes.js';
 import { type OAuthVendor } from '../wearables/oauth-vendor.js';
 import { tokenRoutes } from '../wearables/token.routes.js';
 import { hasRoomFor } from '../wearables/vendor-tokens.js';
-import { NEWCOMERS_NIGHTS, OFFLINE_SCOPE, SCOPES } from './whoop-facts.js';
+import { NEW_ATHLETE_NIGHTS, OFFLINE_SCOPE, SCOPES } from './whoop-facts.js';
 import { type Whoop } from './whoop.js';
 
 export function whoopOAuth(app: FastifyInstance, whoop: Whoop): void {
@@ -14,7 +14,7 @@ export function whoopOAuth(app: FastifyInstance, whoop: Whoop): void {
 }
 
 function oauthVendor(whoop: Whoop): OAuthVendor {
-  const { client, core, sleepers, tokens } = whoop;
+  const { athletes, client, core, tokens } = whoop;
   return {
     name: 'WHOOP',
     authorizePath: '/oauth/oauth2/auth',
@@ -22,15 +22,15 @@ function oauthVendor(whoop: Whoop): OAuthVendor {
     scopes: SCOPES,
     client,
     tokens,
-    people: () => sleepers.all(),
-    addPerson: () => whoop.addAthlete({ nights: NEWCOMERS_NIGHTS }),
+    people: () => athletes.all(),
+    addPerson: () => whoop.addAthlete({ nights: NEW_ATHLETE_NIGHTS }),
     hasRoomFor: (athleteId) => hasRoomFor(core, 'whoop', tokens, athleteId),
     tokenAnswer,
     errorAnswer: (_status, error, description) => ({ error, error_description: description }),
   };
 }
 
-/** Only a consent that included `offline` comes with a refresh token. */
+/** Contains a refresh token only if the consent included the scope `offline`. */
 function tokenAnswer({
   accessToken,
   refreshToken,

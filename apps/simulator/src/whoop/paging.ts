@@ -1,29 +1,35 @@
 import { openOffset, sealOffset } from '../wearables/page-token.js';
 import { LIST_DEFAULT, LIST_MAXIMUM } from './whoop-facts.js';
 import { WhoopProblem } from './whoop-problem.js';
-import { type WhoopSleep } from './whoop-sleep.js';
+
+interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
 
 export type ListQuery = Readonly<Record<string, string | undefined>>;
 
-/** Asked with `nextToken`, answered with `next_token`, which the last page lacks. */
-export function pageOf(
-  sleeps: readonly WhoopSleep[],
+/** A request has `nextToken`; an answer has `next_token`. The last page has no `next_token`. */
+export function pageOf<Item>(
+  items: readonly Item[],
   query: ListQuery,
-  document: (sleep: WhoopSleep) => unknown,
+  spanOf: (item: Item) => Span,
+  document: (item: Item) => unknown,
 ) {
   const limit = readLimit(query.limit);
   const begin = query.nextToken ? openOffset(query.nextToken) : 0;
   if (begin === undefined) throw new WhoopProblem(400, 'nextToken is not valid');
 
-  const inTime = within(sleeps, readMoment('start', query.start), readMoment('end', query.end));
+  const [startMs, endMs] = [readMoment('start', query.start), readMoment('end', query.end)];
+  const inTime = items.filter((item) => isWithin(spanOf(item), startMs, endMs));
   const records = inTime.slice(begin, begin + limit).map(document);
   const next = begin + limit;
   return next < inTime.length ? { records, next_token: sealOffset(next) } : { records };
 }
 
-/** `start` belongs to the range, `end` does not. */
-function within(sleeps: readonly WhoopSleep[], startMs = -Infinity, endMs = Infinity): WhoopSleep[] {
-  return sleeps.filter(({ night }) => night.startMs >= startMs && night.startMs < endMs);
+/** True if the record ends after `start` and begins before `end`. So a night in progress at `start` or `end` is included. */
+function isWithin(span: Span, startMs = -Infinity, endMs = Infinity): boolean {
+  return span.endMs > startMs && span.startMs < endMs;
 }
 
 function readLimit(text: string | undefined): number {

@@ -1,10 +1,10 @@
-import { formatOffset } from '../athletes/time-zones.js';
+import { formatOffset } from '#training-world';
 import { asleepSeconds } from '../wearables/reshape-night.js';
-import { type WhoopSleep } from './whoop-sleep.js';
+import { type WhoopSleep } from './whoop-journal.js';
 
 const BASELINE_NEED_MS = 27_395_716;
 
-/** A v2 sleep: stages in milliseconds, instants in UTC, `score` only once it is SCORED. */
+/** A v2 sleep, with stages in milliseconds and times in UTC. Only a SCORED sleep has the field `score`. */
 export function sleepDocument(sleep: WhoopSleep): Record<string, unknown> {
   const { night, scoreState } = sleep;
   return {
@@ -49,12 +49,35 @@ function scoreOf(sleep: WhoopSleep) {
   return sleep.isSparse ? guaranteed : { ...guaranteed, ...optional(sleep) };
 }
 
-/** The four that even a scored sleep may lack. */
+/** The four fields that a scored sleep may lack. */
 function optional({ night }: WhoopSleep) {
   return {
     ...(night.averageBreath !== null && { respiratory_rate: night.averageBreath }),
     ...(night.score !== null && { sleep_performance_percentage: night.score }),
     sleep_consistency_percentage: 60 + Math.round(35 * night.quality),
     sleep_efficiency_percentage: (100 * asleepSeconds(night) * 1000) / (night.endMs - night.startMs),
+  };
+}
+
+/** The recovery of a main sleep. A recovery has no id and is identified by the id of the sleep. */
+export function recoveryDocument(sleep: WhoopSleep): Record<string, unknown> {
+  const { night, scoreState } = sleep;
+  return {
+    cycle_id: sleep.cycleId,
+    sleep_id: sleep.id,
+    user_id: Number(sleep.athleteId),
+    created_at: new Date(sleep.createdAtMs).toISOString(),
+    updated_at: new Date(sleep.updatedAtMs).toISOString(),
+    score_state: scoreState,
+    ...(scoreState === 'SCORED' && {
+      score: {
+        user_calibrating: false,
+        recovery_score: Math.round(15 + 80 * night.quality),
+        resting_heart_rate: Math.round(night.lowestHeartRate ?? night.athlete.restingHeartRate),
+        hrv_rmssd_milli: night.averageHrvMs ?? 0,
+        spo2_percentage: 95.5,
+        skin_temp_celsius: Math.round((33.5 + (night.temperatureDeviationC ?? 0)) * 100) / 100,
+      },
+    }),
   };
 }

@@ -1,10 +1,9 @@
 import { type FastifyInstance } from 'fastify';
-import { requireAccess } from './access.js';
+import { NO_RESOURCE, requireAccess, WhoopProblem } from './whoop-problem.js';
+import { cycleDocument, cyclesOf } from './cycle-document.js';
 import { type ListQuery, pageOf } from './paging.js';
-import { recoveryDocument } from './recovery-document.js';
-import { sleepDocument } from './sleep-document.js';
-import { NO_RESOURCE, WhoopProblem } from './whoop-problem.js';
-import { type WhoopSleep } from './whoop-sleep.js';
+import { recoveryDocument, sleepDocument } from './sleep-document.js';
+import { type WhoopSleep } from './whoop-journal.js';
 import { type Whoop } from './whoop.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -17,10 +16,12 @@ export function sleepRoutes(app: FastifyInstance, whoop: Whoop): void {
   const { journal } = whoop;
   const sleepConfig = { endpoint: 'sleep' };
   const recoveryConfig = { endpoint: 'recovery' };
+  const cycleConfig = { endpoint: 'cycle' };
+  const mainSleepsOf = (athleteId: string) => journal.sleepsOf(athleteId).filter(({ night }) => !night.nap);
 
   app.get<List>('/v2/activity/sleep', { config: sleepConfig }, (request) => {
     const { athleteId } = requireAccess(whoop, request, 'read:sleep');
-    return pageOf(journal.sleepsOf(athleteId), request.query, sleepDocument);
+    return pageOf(journal.sleepsOf(athleteId), request.query, nightOf, sleepDocument);
   });
 
   app.get<SleepId>('/v2/activity/sleep/:sleep_id', { config: sleepConfig }, (request) => {
@@ -30,7 +31,7 @@ export function sleepRoutes(app: FastifyInstance, whoop: Whoop): void {
     return sleepDocument(owned(journal.sleep(id), athleteId));
   });
 
-  app.get<CycleId>('/v2/cycle/:cycle_id/sleep', { config: { endpoint: 'cycle' } }, (request) => {
+  app.get<CycleId>('/v2/cycle/:cycle_id/sleep', { config: cycleConfig }, (request) => {
     const { athleteId } = requireAccess(whoop, request, 'read:sleep');
     return sleepDocument(owned(journal.sleepOfCycle(readCycleId(request.params)), athleteId));
   });
@@ -42,12 +43,28 @@ export function sleepRoutes(app: FastifyInstance, whoop: Whoop): void {
 
   app.get<List>('/v2/recovery', { config: recoveryConfig }, (request) => {
     const { athleteId } = requireAccess(whoop, request, 'read:recovery');
-    const mainSleeps = journal.sleepsOf(athleteId).filter(({ night }) => !night.nap);
-    return pageOf(mainSleeps, request.query, recoveryDocument);
+    return pageOf(mainSleepsOf(athleteId), request.query, nightOf, recoveryDocument);
+  });
+
+  app.get<List>('/v2/cycle', { config: cycleConfig }, (request) => {
+    const { athleteId } = requireAccess(whoop, request, 'read:cycles');
+    return pageOf(cyclesOf(mainSleepsOf(athleteId)), request.query, (cycle) => cycle, cycleDocument);
+  });
+
+  app.get<CycleId>('/v2/cycle/:cycle_id', { config: cycleConfig }, (request) => {
+    const { athleteId } = requireAccess(whoop, request, 'read:cycles');
+    const id = readCycleId(request.params);
+    const cycle = cyclesOf(mainSleepsOf(athleteId)).find(({ sleep }) => sleep.cycleId === id);
+    if (!cycle) throw new WhoopProblem(404, NO_RESOURCE);
+    return cycleDocument(cycle);
   });
 }
 
-/** Somebody else's sleep is as unknown as one that never was. */
+function nightOf({ night }: WhoopSleep): WhoopSleep['night'] {
+  return night;
+}
+
+/** A request for another person's sleep gets the same 404 as a request for an unknown sleep. */
 function owned(sleep: WhoopSleep | undefined, athleteId: string): WhoopSleep {
   if (sleep?.athleteId !== athleteId) throw new WhoopProblem(404, NO_RESOURCE);
   return sleep;

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { type VendorControls } from '../core/index.js';
-import { SleepOrder } from '../wearables/sleep-order.js';
+import { SleepOrder } from '../wearables/plan-night.js';
+import { asleepMinutes } from '../wearables/reshape-night.js';
 import { sleepDocument } from './sleep-document.js';
 import { SCOPES } from './whoop-facts.js';
-import { type WhoopSleep } from './whoop-sleep.js';
+import { type WhoopSleep } from './whoop-journal.js';
 import { type Whoop } from './whoop.js';
 
-/** User ids are JSON numbers on the wire, so they must survive as doubles. */
+/** A user id is a JSON number, so it must be small enough to be exact as a double. */
 const UserId = z.object({ athlete_id: z.string().regex(/^[1-9]\d{0,14}$/, 'expected up to 15 digits') });
 
 export function whoopControls(whoop: Whoop): VendorControls {
@@ -20,18 +21,29 @@ export function whoopControls(whoop: Whoop): VendorControls {
     },
 
     deauthorize(athleteId) {
-      if (!whoop.sleepers.find(athleteId)) return false;
+      if (!whoop.athletes.find(athleteId)) return false;
       whoop.tokens.revokeAthlete(athleteId);
       return true;
     },
+
+    expireTokens: (athleteId) => whoop.tokens.expire(athleteId) > 0,
 
     describe: (athleteId) => ({
       connected: whoop.tokens.isConnected(athleteId),
       records: whoop.journal.count(athleteId),
     }),
 
+    recordsOf: (athleteId) =>
+      whoop.athletes.find(athleteId) && {
+        activities: [],
+        nights: whoop.journal.sleepsOf(athleteId).map(({ id, night, scoreState }) => ({
+          ...{ id, date: night.day, duration_minutes: asleepMinutes(night), score: night.score },
+          counts: scoreState === 'SCORED' && !night.nap,
+        })),
+      },
+
     createSleep(athleteId, body) {
-      const athlete = whoop.sleepers.find(athleteId);
+      const athlete = whoop.athletes.find(athleteId);
       return athlete && answer(whoop.record(athlete, SleepOrder.parse(body)));
     },
 

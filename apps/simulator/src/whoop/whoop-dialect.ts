@@ -1,6 +1,5 @@
 import { type FastifyRequest } from 'fastify';
-import { type BucketPlan, type BucketUse, type Dialect } from '../core/index.js';
-import { bearerOf } from '../wearables/bearer.js';
+import { bearerOf, type BucketPlan, type BucketUse, type Dialect } from '../core/index.js';
 import { RATE_LIMITS } from './whoop-facts.js';
 import { NO_RESOURCE, RATE_LIMITED, SERVER_ERROR } from './whoop-problem.js';
 import { type Whoop } from './whoop.js';
@@ -18,12 +17,12 @@ export const WHOOP_BUCKETS: readonly BucketPlan[] = RATE_LIMITS.map((plan) => ({
 
 const BOTH_WINDOWS = WHOOP_BUCKETS.map(({ name }) => name);
 
-/** How WHOOP counts, refuses and names things. Every answer of the API carries the rate headers. */
+/** WHOOP's limits, errors and names of resources. Every answer carries the rate headers, except answers of the token endpoint. */
 export function whoopDialect(whoop: Whoop): Dialect {
   return {
     vendor: 'whoop',
 
-    /** A token WHOOP never issued belongs to no app, so nobody is charged. */
+    /** A token that WHOOP never issued belongs to no app, so the call is not charged. */
     charge: (request) => (whoop.tokens.find(bearerOf(request) ?? '') ? { buckets: BOTH_WINDOWS } : undefined),
 
     rateHeaders: (request, uses) =>
@@ -42,7 +41,7 @@ export function whoopDialect(whoop: Whoop): Dialect {
 
 const SENTENCES = { 404: NO_RESOURCE, 429: RATE_LIMITED, 500: SERVER_ERROR } as const;
 
-/** Grant and version are part of the name: a reconnected user or a re-scored sleep is fetched anew rightly. */
+/** The name contains the grant and the version. So a fetch after a new connection or a new score is no duplicate. */
 function resourceOf({ journal, tokens }: Whoop, request: FastifyRequest): string | undefined {
   const { sleep_id: sleepId, cycle_id: cycleId } = request.params as { sleep_id?: string; cycle_id?: string };
   const sleep = sleepId === undefined ? journal.sleepOfCycle(Number(cycleId)) : journal.sleep(sleepId);
@@ -50,7 +49,7 @@ function resourceOf({ journal, tokens }: Whoop, request: FastifyRequest): string
   return sleep && `${grantId} ${request.routeOptions.url} ${sleep.id} v${sleep.version}`;
 }
 
-/** `100, 100;window=60, 10000;window=86400`: the limit nearest to being hit, then all of them. */
+/** Writes `100, 100;window=60, 10000;window=86400`: first the limit with the fewest remaining calls, then all limits. */
 function rateHeaders(uses: readonly BucketUse[], nowMs: number): Record<string, string> {
   const nearest = [...uses].sort((a, b) => remaining(a) - remaining(b))[0]!;
   const all = uses.map(({ limit, seconds }) => `${limit};window=${seconds}`).join(', ');

@@ -1,14 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import { type Core, type Delivery, type Part } from '../core/index.js';
+import { createHmac, randomUUID } from 'node:crypto';
+import { type Core, type Delivery, type StatePart } from '../core/index.js';
 import { type ClientApp } from '../wearables/client-app.js';
 import { type Habits } from '../wearables/habits.js';
-import { signWhoopEvent } from './sign-event.js';
-import { type WhoopHabits } from './whoop-habits.js';
+import { type WhoopHabits } from './whoop-facts.js';
 
 export type EventType = 'sleep.updated' | 'sleep.deleted' | 'recovery.updated' | 'recovery.deleted';
 
-/** There is no subscription API and no challenge: one URL, typed into the dashboard, hears of everything. */
-export class WhoopEvents implements Part<string | null> {
+/** WHOOP has no subscription API and no challenge. All events go to one URL, which the app sets in WHOOP's dashboard. */
+export class WhoopEvents implements StatePart<string | null> {
   url: string | undefined;
 
   constructor(
@@ -16,7 +15,7 @@ export class WhoopEvents implements Part<string | null> {
     private readonly client: ClientApp,
     private readonly habits: Habits<typeof WhoopHabits>,
   ) {
-    core.outbox.employ('whoop', {
+    core.outbox.register('whoop', {
       headersFor: (delivery) => this.signedHeaders(delivery),
       bodyFor: (delivery, attempt) => this.bodyFor(delivery, attempt),
       isAck: (status) => status >= 200 && status < 300,
@@ -33,7 +32,7 @@ export class WhoopEvents implements Part<string | null> {
     this.url = url ?? undefined;
   }
 
-  /** `sleepId` also for `recovery.*`, which have no id of their own. A retry is signed anew. */
+  /** A `recovery.*` event carries the id of the sleep, because a recovery has no id. */
   publish(athleteId: string, sleepId: string, type: EventType): void {
     if (this.url === undefined) return;
     const event = { user_id: Number(athleteId), id: sleepId, type, trace_id: randomUUID() };
@@ -52,4 +51,11 @@ export class WhoopEvents implements Part<string | null> {
       'x-whoop-signature-timestamp': timestampMs,
     };
   }
+}
+
+/** Signs the millisecond timestamp and the raw body, without a separator. The signature is base64. */
+export function signWhoopEvent(clientSecret: string, timestampMs: string, body: string): string {
+  return createHmac('sha256', clientSecret)
+    .update(timestampMs + body)
+    .digest('base64');
 }

@@ -1,7 +1,20 @@
-import { type AthleteProfile, type Night } from '../athletes/index.js';
-import { restoredRecord, revisedAtMs, type SavedDiary, SleepDiary } from '../wearables/sleep-diary.js';
-import { uuidFrom } from '../wearables/uuid-from.js';
-import { type ScoreState, type WhoopSleep } from './whoop-sleep.js';
+import { type AthleteProfile, type Night } from '#training-world';
+import {
+  restoredRecord,
+  revisedAtMs,
+  type SavedDiary,
+  SleepDiary,
+  type SleepRecord,
+  uuidOfParts,
+} from '../wearables/sleep-diary.js';
+
+export type ScoreState = 'SCORED' | 'PENDING_SCORE' | 'UNSCORABLE';
+
+export interface WhoopSleep extends SleepRecord {
+  readonly cycleId: number;
+  readonly scoreState: ScoreState;
+  readonly isSparse: boolean;
+}
 
 const FIRST_CYCLE_ID = 93_845;
 
@@ -12,7 +25,7 @@ export interface SavedJournal {
   readonly nextCycleId: number;
 }
 
-/** Every sleep, and the cycle each belongs to: a main sleep opens one, a nap falls into the one that is open. */
+/** All sleeps and their cycles. A main sleep opens a cycle. A nap belongs to the open cycle. */
 export class WhoopJournal {
   private readonly sleeps = new SleepDiary<WhoopSleep>();
   private readonly mainSleeps = new Map<number, string>();
@@ -59,7 +72,7 @@ export class WhoopJournal {
     return this.sleeps.get(this.mainSleeps.get(cycleId) ?? '');
   }
 
-  /** Newest first, as the lists have them. */
+  /** Newest first, as in the lists. */
   sleepsOf(athleteId: string): WhoopSleep[] {
     return this.sleeps.of(athleteId).reverse();
   }
@@ -68,7 +81,7 @@ export class WhoopJournal {
     return this.sleeps.count(athleteId);
   }
 
-  /** A past scored long ago: nobody is told. */
+  /** Adds past nights, without events. */
   fill(athleteId: string, nights: readonly Night[], scoredAfterMs: number): void {
     const oldestFirst = [...nights].sort((a, b) => a.startMs - b.startMs);
     let openCycleId: number | undefined;
@@ -126,7 +139,7 @@ export class WhoopJournal {
 
 function newSleep(athleteId: string, night: Night, cycleId: number, atMs: number): WhoopSleep {
   return {
-    id: uuidFrom('whoop', athleteId, night.id),
+    id: uuidOfParts('whoop', athleteId, night.id),
     athleteId,
     night,
     cycleId,

@@ -1,5 +1,5 @@
 import { type FastifyError, type FastifyInstance } from 'fastify';
-import { type Core, openDoor } from '../core/index.js';
+import { type Core, interceptRequests } from '../core/index.js';
 import { habitsRoutes } from '../wearables/habits.js';
 import { whoopOAuth } from './oauth.js';
 import { sleepRoutes } from './sleep.routes.js';
@@ -9,7 +9,7 @@ import { WHOOP_BUCKETS, whoopDialect } from './whoop-dialect.js';
 import { NO_RESOURCE, SERVER_ERROR, WhoopProblem } from './whoop-problem.js';
 import { Whoop } from './whoop.js';
 
-/** https://api.prod.whoop.com/developer and its /oauth, both under `/whoop`. */
+/** Mounts the routes of https://api.prod.whoop.com/developer and of its /oauth under `/whoop`. */
 export async function mountWhoop(app: FastifyInstance, core: Core): Promise<void> {
   core.limits.define('whoop', WHOOP_BUCKETS);
   const whoop = new Whoop(core);
@@ -17,7 +17,7 @@ export async function mountWhoop(app: FastifyInstance, core: Core): Promise<void
 
   await app.register(
     (api, _options, done) => {
-      openDoor(api, core, whoopDialect(whoop));
+      interceptRequests(api, core, whoopDialect(whoop));
       api.addHook('onClose', () => whoop.stop());
       api.setNotFoundHandler((_request, reply) => reply.code(404).type(PLAIN).send(NO_RESOURCE));
       api.setErrorHandler((error: FastifyError | WhoopProblem, _request, reply) => {
@@ -40,7 +40,7 @@ function explain(error: FastifyError | WhoopProblem): { status: number; message:
   if (error instanceof WhoopProblem) return error;
   if ((error.statusCode ?? 500) < 500)
     return { status: 400, message: 'Client error constructing the request' };
-  // Our own bug, which must not look like the client's.
+  // A bug of the simulator must not look like an error of the client.
   console.error(error);
   return { status: 500, message: `${SERVER_ERROR} (simulator: ${error.message})` };
 }

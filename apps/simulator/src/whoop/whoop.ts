@@ -1,17 +1,14 @@
 import { type Athlete, type Core, type TokenStore } from '../core/index.js';
 import { ClientApp } from '../wearables/client-app.js';
 import { Habits } from '../wearables/habits.js';
-import { planNight, reviseNight } from '../wearables/plan-night.js';
-import { Sleepers } from '../wearables/sleepers.js';
-import { type SleepOrder } from '../wearables/sleep-order.js';
+import { planNight, reviseNight, type SleepOrder } from '../wearables/plan-night.js';
+import { WearableAthletes } from '../wearables/wearable-athletes.js';
 import { vendorTokens } from '../wearables/vendor-tokens.js';
 import { type EventType, WhoopEvents } from './whoop-events.js';
-import { SCORED_AFTER_WAKING_MS } from './whoop-facts.js';
-import { AS_NEW, WhoopHabits } from './whoop-habits.js';
-import { type SavedJournal, WhoopJournal } from './whoop-journal.js';
-import { type ScoreState, type WhoopSleep } from './whoop-sleep.js';
+import { DEFAULT_HABITS, SCORED_AFTER_WAKING_MS, WhoopHabits } from './whoop-facts.js';
+import { type SavedJournal, type ScoreState, WhoopJournal, type WhoopSleep } from './whoop-journal.js';
 
-/** A score still to come. */
+/** A score that is due later. */
 interface Scoring {
   readonly sleepId: string;
   readonly dueAtMs: number;
@@ -23,26 +20,26 @@ interface SavedSleep {
   readonly scorings: readonly Scoring[];
 }
 
-/** WHOOP's memory, and what happens to it: every change that an app is told of goes through here. */
+/** The state of the simulated WHOOP. Each change that sends an event to the app is a method here. */
 export class Whoop {
   readonly client: ClientApp;
   readonly habits: Habits<typeof WhoopHabits>;
   readonly tokens: TokenStore;
-  readonly sleepers: Sleepers;
+  readonly athletes: WearableAthletes;
   readonly journal: WhoopJournal;
   readonly events: WhoopEvents;
   private readonly scorings = new Map<Scoring, () => void>();
 
   constructor(readonly core: Core) {
     this.client = new ClientApp(core, 'whoop');
-    this.habits = new Habits(core, 'whoop', WhoopHabits, AS_NEW);
+    this.habits = new Habits(core, 'whoop', WhoopHabits, DEFAULT_HABITS);
     this.tokens = vendorTokens(core, 'whoop', () => ({
       lifetimeSeconds: this.habits.now.access_token_seconds,
       rotates: this.habits.now.refresh_rotates,
     }));
-    this.sleepers = new Sleepers(core, 'whoop');
+    this.athletes = new WearableAthletes(core, 'whoop');
     this.journal = new WhoopJournal(() => core.clock.nowMs());
-    // The URL belongs to the app, so a reset of the world leaves it alone.
+    // The URL belongs to the app, so a reset of the world keeps it.
     this.events = new WhoopEvents(core, this.client, this.habits);
     core.world.onReset(() => {
       this.journal.clear();
@@ -56,21 +53,21 @@ export class Whoop {
     });
   }
 
-  /** Scores still to come wait for a simulator that is started with this one's memory. */
+  /** Cancels the timers of pending scores. The pending scores stay in the saved state. A restart sets the timers again. */
   stop(): void {
     this.scorings.forEach((cancel) => cancel());
   }
 
   addAthlete({ nights, id, seed }: { nights: number; id?: string; seed?: number }): Athlete {
-    const athlete = this.sleepers.add({ nights, id, seed });
+    const athlete = this.athletes.add({ nights, id, seed });
     this.fillPast(athlete);
     return athlete;
   }
 
   record(athlete: Athlete, order: SleepOrder): WhoopSleep {
-    const seed = this.sleepers.nextNightSeed(athlete);
+    const seed = this.athletes.nextNightSeed(athlete);
     const state = initialState(order);
-    const profile = this.sleepers.profileOf(athlete);
+    const profile = this.athletes.profileOf(athlete);
     const night = planNight(profile, { ...order, state }, seed, this.core.clock.nowMs());
     const sleep = this.journal.add(athlete.id, night, state, order.sparse ?? false);
     this.tellUpdated(sleep);
@@ -93,7 +90,7 @@ export class Whoop {
     return revised;
   }
 
-  /** Deleting a sleep deletes the recovery that came of it. */
+  /** Deleting a sleep also deletes its recovery. */
   remove(sleep: WhoopSleep): void {
     this.journal.remove(sleep);
     this.tell(sleep, 'sleep.deleted');
@@ -101,15 +98,15 @@ export class Whoop {
   }
 
   private fillPast(athlete: Athlete): void {
-    this.journal.fill(athlete.id, this.sleepers.pastOf(athlete), SCORED_AFTER_WAKING_MS);
+    this.journal.fill(athlete.id, this.athletes.pastOf(athlete), SCORED_AFTER_WAKING_MS);
   }
 
   private restoreSleep({ journal, scorings }: SavedSleep): void {
-    const athleteOf = (id: string) => this.sleepers.find(id)!;
+    const athleteOf = (id: string) => this.athletes.find(id)!;
     this.journal.restore(
       journal,
       (id) => this.fillPast(athleteOf(id)),
-      (id) => this.sleepers.profileOf(athleteOf(id)),
+      (id) => this.athletes.profileOf(athleteOf(id)),
     );
     scorings.forEach((scoring) => this.scoreLater(scoring));
   }
@@ -125,13 +122,13 @@ export class Whoop {
     this.scorings.set(scoring, cancel);
   }
 
-  /** One edit of a main sleep is two events; a nap has no recovery, and neither has a sleep still without a score. */
+  /** An edit of a main sleep sends two events. A nap or a sleep with a pending score has no recovery, so it sends one event. */
   private tellUpdated(sleep: WhoopSleep): void {
     this.tell(sleep, 'sleep.updated');
     if (!sleep.night.nap && sleep.scoreState !== 'PENDING_SCORE') this.tell(sleep, 'recovery.updated');
   }
 
-  /** After revocation no more events come. */
+  /** WHOOP sends events only for athletes with a grant that is not revoked. */
   private tell({ athleteId, id }: WhoopSleep, type: EventType): void {
     if (this.tokens.isConnected(athleteId)) this.events.publish(athleteId, id, type);
   }

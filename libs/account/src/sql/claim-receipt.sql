@@ -1,12 +1,13 @@
 update receipt
-set leased_until = clock_timestamp() + $1 * interval '1 millisecond'
+set fence = fence + 1, leased_until = lease_end($1)
 where id = (
   select id
   from receipt
   where completed_at is null
-    and (leased_until is null or leased_until <= clock_timestamp())
+    and rows_deleted_at is null
+    and is_free(leased_until)
   order by requested_at
   limit 1
   for update skip locked
 )
-returning id, athlete_id, provider, reason, accounts, deleted, requested_at
+returning id, athlete_id, provider, reason, accounts, deleted, requested_at, fence

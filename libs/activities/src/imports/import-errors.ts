@@ -1,35 +1,42 @@
 import { AppError } from '#platform';
+import { titleOf, type VendorId } from '#vendors';
 
+/** A finished import cannot be cancelled. */
 export class ImportFinished extends AppError {
-  override readonly code = 'IMPORT.FINISHED';
+  override readonly code = 'IMPORT_FINISHED';
   override readonly kind = 'conflict';
   constructor(status: string) {
     super(`The import is ${status} and can no longer be cancelled`);
   }
 }
 
+/** The athlete has too many event streams open. */
 export class TooManyFollowers extends AppError {
-  override readonly code = 'IMPORT.TOO_MANY_STREAMS';
+  override readonly code = 'TOO_MANY_EVENT_STREAMS';
   override readonly kind = 'throttled';
   override readonly retryAfterSeconds = 5;
   constructor(most: number) {
-    super(`No more than ${most} streams of events at once: close another first`);
+    super(`At most ${most} event streams of an athlete may be open: close one first`);
   }
 }
 
-/** Cancelled, or somebody else's. Thrown where rows were written, so that they go as well. */
-export class TurnOver extends AppError {
-  override readonly code = 'IMPORT.TURN_OVER';
-  override readonly kind = 'conflict';
-  constructor() {
-    super('The turn is over');
+/** The athlete's imports within the hour are as many, or have listed as much again, as an athlete's may. */
+export class TooManyImports extends AppError {
+  override readonly code = 'IMPORT_LIMIT';
+  override readonly kind = 'throttled';
+  constructor(override readonly retryAfterSeconds: number) {
+    super('The imports of the last hour were too many, or have listed too much again: wait for Retry-After');
   }
 }
 
+/** The athlete has no connection from which to import. */
 export class NothingToImportFrom extends AppError {
-  override readonly code = 'IMPORT.NOT_CONNECTED';
+  override readonly code = 'NOT_CONNECTED';
   override readonly kind = 'conflict';
-  constructor() {
-    super('Strava is not connected: POST /v1/connections/strava first');
+  constructor(vendors: readonly VendorId[]) {
+    const titles = vendors.map(titleOf);
+    const subject =
+      titles.length > 1 ? `None of ${titles.join(', ')}` : (titles[0] ?? 'No vendor of activities');
+    super(`${subject} is not connected: POST /v1/connections/${vendors.join('|')} first`);
   }
 }

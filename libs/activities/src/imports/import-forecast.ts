@@ -1,47 +1,59 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isRedisAway, LOGGER, type Logger, OneAtATime, TIME_SCALE, type TimeScale } from '#platform';
-import { eta, STRAVA_BUDGET, stravaPolicy, type VendorBudget } from '#rate-limit';
+import { Budgets, eta } from '#rate-limit';
+import { type VendorId } from '#vendors';
 import { type ImportJob } from './import-job.js';
 import { ImportJobs } from './import-jobs.js';
 
-// Everybody who follows an import asks; the answer counts all athletes' rows.
+// Each follower of an import causes forecasts, and the query counts the rows of all athletes. So its result is reused for this long.
 const KNOWN_FOR_MS = 2_000;
 
-/** When an import will be done, by what the budget lets through and by what others wait for. */
+interface KnownCalls {
+  readonly untilMs: number;
+  readonly calls: ReadonlyMap<string, number>;
+}
+
+/**
+ * Estimates the end of an import from the vendor's budget and the calls that all imports from that vendor still need. Later imports
+ * delay this end.
+ */
 @Injectable()
 export class ImportForecast {
-  private known: { readonly untilMs: number; readonly calls: ReadonlyMap<string, number> } | undefined;
-  private readonly asking = new OneAtATime<ReadonlyMap<string, number>>();
+  private readonly known = new Map<VendorId, KnownCalls>();
+  private readonly reading = new OneAtATime<ReadonlyMap<string, number>>();
 
   constructor(
     private readonly jobs: ImportJobs,
-    @Inject(STRAVA_BUDGET) private readonly budget: VendorBudget,
+    private readonly budgets: Budgets,
     @Inject(TIME_SCALE) private readonly scale: TimeScale,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Nothing while the history is still being listed: nobody knows yet how long it is. */
-  async etaOf(job: ImportJob): Promise<Date | null> {
+  /** Null while the history is being listed: its length is not known yet. Null also while Redis is away. */
+  async etaOf(job: Pick<ImportJob, 'athlete_id' | 'provider' | 'sync_cursor'>): Promise<Date | null> {
     if (job.sync_cursor.phase === 'summaries') return null;
-    const pending = await this.pendingCalls();
+    const pending = await this.pendingCalls(job.provider);
     const calls = pending.get(job.athlete_id) ?? 0;
-    // In turns: until this one is done, each other one has made as many calls, or all of its own.
+    // Imports take turns. Until this import is done, each other import makes as many calls as this import, or fewer if it needs fewer.
     const all = [...pending.values()].reduce((sum, each) => sum + Math.min(each, calls), 0);
     try {
-      const gauges = await this.budget.gauges();
-      const outlook = { policy: stravaPolicy, gauges, class: 'import', scale: this.scale.factor } as const;
+      const budget = this.budgets.of(job.provider);
+      const gauges = await budget.gauges();
+      const { policy } = budget;
+      const outlook = { policy, gauges, class: 'import', scale: this.scale.factor } as const;
       return eta(all, new Date(), outlook) ?? null;
     } catch (err) {
       if (!isRedisAway(err)) throw err;
-      this.logger.debug({ err }, 'no forecast without the budget');
+      this.logger.debug({ err }, 'no import forecast: the budget cannot be read');
       return null;
     }
   }
 
-  private async pendingCalls(): Promise<ReadonlyMap<string, number>> {
-    if (this.known && performance.now() < this.known.untilMs) return this.known.calls;
-    const calls = await this.asking.run('pending', () => this.jobs.pendingCalls());
-    this.known = { calls, untilMs: performance.now() + KNOWN_FOR_MS };
+  private async pendingCalls(provider: VendorId): Promise<ReadonlyMap<string, number>> {
+    const known = this.known.get(provider);
+    if (known && performance.now() < known.untilMs) return known.calls;
+    const calls = await this.reading.run(provider, () => this.jobs.pendingCalls(provider));
+    this.known.set(provider, { calls, untilMs: performance.now() + KNOWN_FOR_MS });
     return calls;
   }
 }

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { newAthlete } from '../../../../test/harness/athletes.js';
+import { modelRuns } from '../../../../test/harness/model-runs.js';
 import { openTestDatabase, type OpenDatabase } from '../../../../test/harness/test-database.js';
 import { beginning } from './import-cursor.js';
-import { type ImportStatus, type ImportType, type Turn } from './import-job.js';
+import { type ImportStatus, type ImportType, type ImportClaim } from './import-job.js';
 import { ImportJobs } from './import-jobs.js';
+import { anActivity, atStrava } from '../activities.harness.js';
+import { ActivityStore } from '../activity-store.js';
 
 const LEASE_MS = 60_000;
 
@@ -25,97 +28,133 @@ describe('the rows of imports', () => {
       id,
     ]);
 
-  async function begun(type: ImportType = 'full'): Promise<{ athleteId: string; turn: Turn }> {
+  async function begun(type: ImportType = 'full'): Promise<{ athleteId: string; claim: ImportClaim }> {
     const athleteId = await anAthlete();
-    const { job } = await jobs.createOrFind(athleteId, type, null);
-    return { athleteId, turn: (await jobs.claim(job.id, 0, LEASE_MS)) as Turn };
+    const { job } = await jobs.createOrFind(atStrava(athleteId), type, null);
+    return { athleteId, claim: (await jobs.claim(job.id, '0', LEASE_MS)) as ImportClaim };
   }
 
-  it('has one unfinished import per athlete and type, whoever asks at once', async () => {
+  it('an athlete’s imports from two vendors are two, and run at the same time', async () => {
     const athleteId = await anAthlete();
-    const asked = Array.from({ length: 8 }, () => jobs.createOrFind(athleteId, 'full', null));
+    const owners = [atStrava(athleteId), { athleteId, provider: 'oura' }] as const;
+    const claims = [];
+    for (const owner of owners) {
+      const { job, isNew } = await jobs.createOrFind(owner, 'full', null);
+      expect([job.provider, isNew]).toEqual([owner.provider, true]);
+      expect((await jobs.due(1_000)).map(({ id }) => id)).toContain(job.id);
+      claims.push(await jobs.claim(job.id, '0', LEASE_MS));
+    }
+    expect(claims.map((claim) => claim?.provider)).toEqual(['strava', 'oura']);
+  });
+
+  it('an import counts the activities and the calls of its vendor only', async () => {
+    const { athleteId, claim } = await begun();
+    await new ActivityStore().saveSummaries(
+      open.database,
+      { athleteId, provider: 'oura' },
+      [anActivity({ id: '1' })],
+      new Date(0),
+    );
+    expect((await jobs.scope(open.database, claim)).total).toBe(0);
+    expect((await jobs.pendingCalls('strava')).get(athleteId)).toBeUndefined();
+    await jobs.createOrFind({ athleteId, provider: 'oura' }, 'full', null);
+    expect((await jobs.pendingCalls('oura')).get(athleteId)).toBe(1);
+  });
+
+  it('simultaneous requests create one unfinished import per athlete and type', async () => {
+    const athleteId = await anAthlete();
+    const asked = Array.from({ length: 8 }, () => jobs.createOrFind(atStrava(athleteId), 'full', null));
     const answers = await Promise.all(asked);
     expect(new Set(answers.map(({ job }) => job.id)).size).toBe(1);
     expect(answers.filter(({ isNew }) => isNew)).toHaveLength(1);
-    expect((await jobs.createOrFind(athleteId, 'incremental', null)).isNew).toBe(true);
+    expect((await jobs.createOrFind(atStrava(athleteId), 'incremental', null)).isNew).toBe(true);
   });
 
-  it('gives a turn to one of many workers', async () => {
+  it('only one of many workers that claim an import gets the claim', async () => {
     const athleteId = await anAthlete();
-    const { job } = await jobs.createOrFind(athleteId, 'full', null);
-    const turns = await Promise.all(Array.from({ length: 8 }, () => jobs.claim(job.id, 0, LEASE_MS)));
-    expect(turns.filter((turn) => turn)).toHaveLength(1);
+    const { job } = await jobs.createOrFind(atStrava(athleteId), 'full', null);
+    const claims = await Promise.all(Array.from({ length: 8 }, () => jobs.claim(job.id, '0', LEASE_MS)));
+    expect(claims.filter((claim) => claim)).toHaveLength(1);
   });
 
-  it('lets one import of an athlete run at a time', async () => {
+  it('imports of one athlete run one at a time', async () => {
     const athleteId = await anAthlete();
-    const full = await jobs.createOrFind(athleteId, 'full', null);
-    const incremental = await jobs.createOrFind(athleteId, 'incremental', null);
+    const full = await jobs.createOrFind(atStrava(athleteId), 'full', null);
+    const incremental = await jobs.createOrFind(atStrava(athleteId), 'incremental', null);
     const ids = [full.job.id, incremental.job.id];
-    const turns = await Promise.all(ids.map((id) => jobs.claim(id, 0, LEASE_MS)));
-    const running = turns.filter((turn) => turn !== undefined);
+    const claims = await Promise.all(ids.map((id) => jobs.claim(id, '0', LEASE_MS)));
+    const running = claims.filter((claim) => claim !== undefined);
     expect(running).toHaveLength(1);
-    await jobs.finish(open.database, running[0] as Turn, { status: 'completed' });
-    const second = await Promise.all(ids.map((id) => jobs.claim(id, 0, LEASE_MS)));
-    expect(second.filter((turn) => turn)).toHaveLength(1);
+    await jobs.finish(open.database, running[0] as ImportClaim, { status: 'completed' });
+    const second = await Promise.all(ids.map((id) => jobs.claim(id, '0', LEASE_MS)));
+    expect(second.filter((claim) => claim)).toHaveLength(1);
   });
 
-  it('refuses everything of a turn that is over', async () => {
-    const { athleteId, turn } = await begun();
-    await expireLease(turn.id);
-    const next = await jobs.claim(turn.id, turn.turn, LEASE_MS);
-    expect(next?.turn).toBe(turn.turn + 1);
-    expect(await jobs.renew(turn, LEASE_MS)).toBe(false);
-    expect(await jobs.moveOn(open.database, turn, beginning)).toBe(false);
+  it('all writes of a worker whose claim of an import is over are rejected', async () => {
+    const { athleteId, claim } = await begun();
+    await expireLease(claim.id);
+    const next = await jobs.claim(claim.id, claim.fence, LEASE_MS);
+    expect(next?.fence).toBe(`${Number(claim.fence) + 1}`);
+    expect(await jobs.renew(claim, LEASE_MS)).toBe(false);
+    expect(await jobs.moveOn(open.database, claim, beginning)).toBe(false);
     expect(
-      await jobs.suspend(turn, { status: 'queued', forMs: 0, error: null, failures: 0, accidents: 0 }),
+      await jobs.suspend(open.database, claim, {
+        status: 'queued',
+        forMs: 0,
+        error: null,
+        failures: 0,
+        accidents: 0,
+      }),
     ).toBeUndefined();
-    expect(await jobs.finish(open.database, turn, { status: 'completed' })).toBe(false);
-    expect(await statusOf(athleteId, turn.id)).toBe('started');
-    expect(await jobs.renew(next as Turn, LEASE_MS)).toBe(true);
+    expect(await jobs.finish(open.database, claim, { status: 'completed' })).toBeUndefined();
+    expect(await statusOf(athleteId, claim.id)).toBe('started');
+    expect(await jobs.renew(next as ImportClaim, LEASE_MS)).toBe(true);
   });
 
-  it('does not wake one that waits for its window, and does once the window is there', async () => {
-    const { turn } = await begun();
-    await jobs.suspend(turn, {
+  it('an import is not claimed before its retry_after, and is claimed then', async () => {
+    const { claim } = await begun();
+    await jobs.suspend(open.database, claim, {
       status: 'rate_limited',
       forMs: 60_000,
       error: null,
       failures: 0,
       accidents: 0,
     });
-    expect(await jobs.claim(turn.id, turn.turn, LEASE_MS)).toBeUndefined();
-    expect((await jobs.due(100)).map(({ id }) => id)).not.toContain(turn.id);
-    await open.database.query('update import_jobs set retry_after = now() where id = $1', [turn.id]);
-    expect((await jobs.due(100)).map(({ id }) => id)).toContain(turn.id);
-    expect(await jobs.claim(turn.id, turn.turn, LEASE_MS)).toBeDefined();
+    expect(await jobs.claim(claim.id, claim.fence, LEASE_MS)).toBeUndefined();
+    expect((await jobs.due(100)).map(({ id }) => id)).not.toContain(claim.id);
+    await open.database.query('update import_jobs set retry_after = now() where id = $1', [claim.id]);
+    expect((await jobs.due(100)).map(({ id }) => id)).toContain(claim.id);
+    expect(await jobs.claim(claim.id, claim.fence, LEASE_MS)).toBeDefined();
   });
 
-  it('begins an incremental import some days before the last complete sync', async () => {
+  it('an incremental import begins three days before the last complete sync', async () => {
     const athleteId = await anAthlete();
-    await open.database.query('insert into strava_sync (athlete_id, last_strava_sync_at) values ($1, $2)', [
-      athleteId,
-      '2026-11-10T08:00:00Z',
-    ]);
-    const { job } = await jobs.createOrFind(athleteId, 'incremental', null);
+    await open.database.query(
+      `insert into activity_sync (athlete_id, provider, last_sync_at) values ($1, 'strava', $2)`,
+      [athleteId, '2026-11-10T08:00:00Z'],
+    );
+    const { job } = await jobs.createOrFind(atStrava(athleteId), 'incremental', null);
     expect(job.since?.toISOString()).toBe('2026-11-07T08:00:00.000Z');
-    expect((await jobs.createOrFind(athleteId, 'full', null)).job.since).toBeNull();
+    expect((await jobs.createOrFind(atStrava(athleteId), 'full', null)).job.since).toBeNull();
+    await jobs.cancel(athleteId, job.id);
+    const whole = { isListedWhole: true };
+    expect((await jobs.createOrFind(atStrava(athleteId), 'incremental', null, whole)).job.since).toBeNull();
   });
 
-  it('cancels what is unfinished, and nothing else', async () => {
-    const { athleteId, turn } = await begun();
-    expect(await jobs.cancel(await anAthlete(), turn.id)).toBe(false);
-    expect(await jobs.cancel(athleteId, turn.id)).toBe(true);
-    expect(await jobs.cancel(athleteId, turn.id)).toBe(false);
-    expect(await jobs.moveOn(open.database, turn, beginning)).toBe(false);
+  it('cancel ends an unfinished import once, and no import of another athlete', async () => {
+    const { athleteId, claim } = await begun();
+    expect(await jobs.cancel(await anAthlete(), claim.id)).toBeUndefined();
+    expect(await jobs.cancel(athleteId, claim.id)).toMatchObject({ id: claim.id, status: 'cancelled' });
+    expect(await jobs.cancel(athleteId, claim.id)).toBeUndefined();
+    expect(await jobs.moveOn(open.database, claim, beginning)).toBe(false);
   });
 
-  // Each row: what may be done in a state, and what state it leads to. Everything else changes nothing.
-  const TRANSITIONS: Record<ImportStatus, Partial<Record<Deed, ImportStatus>>> = {
+  // Each row: the actions that a state allows, and the state that follows. All other actions change nothing.
+  const TRANSITIONS: Record<ImportStatus, Partial<Record<Action, ImportStatus>>> = {
     queued: { claim: 'started', cancel: 'cancelled' },
     started: {
       moveOn: 'started',
-      handBack: 'started',
+      release: 'started',
       limit: 'rate_limited',
       pause: 'queued',
       complete: 'completed',
@@ -128,10 +167,10 @@ describe('the rows of imports', () => {
     cancelled: {},
   };
 
-  const DEEDS = [
+  const ACTIONS = [
     'claim',
     'moveOn',
-    'handBack',
+    'release',
     'limit',
     'pause',
     'complete',
@@ -139,61 +178,73 @@ describe('the rows of imports', () => {
     'cancel',
     'expire',
   ] as const;
-  type Deed = (typeof DEEDS)[number];
+  type Action = (typeof ACTIONS)[number];
 
-  it('goes only the ways that are drawn, whoever does what in whatever order', async () => {
-    const deeds = fc.array(fc.tuple(fc.constantFrom(...DEEDS), fc.nat(2)), { minLength: 1, maxLength: 25 });
+  it('an import makes only the listed transitions, for any actions of three workers in any order (model)', async () => {
+    const actions = fc.array(fc.tuple(fc.constantFrom(...ACTIONS), fc.nat(2)), {
+      minLength: 1,
+      maxLength: 25,
+    });
     await fc.assert(
-      fc.asyncProperty(deeds, async (history) => {
+      fc.asyncProperty(actions, async (history) => {
         const athleteId = await anAthlete();
-        const { job } = await jobs.createOrFind(athleteId, 'full', null);
+        const { job } = await jobs.createOrFind(atStrava(athleteId), 'full', null);
         let status: ImportStatus = 'queued';
         let isLeased = false;
         let current = 0;
-        // Three workers, each with the turn it last got, which may be over.
-        const held: Array<Turn | undefined> = [];
-        for (const [deed, worker] of history) {
-          const turn = held[worker] ?? { ...job, failures: 0, accidents: 0, turn: -1, generation: 0 };
-          const isCurrent = turn.turn === current;
-          await perform(deed, worker);
-          if (deed === 'expire') isLeased = false;
-          else if (deed === 'claim') {
+        // Three workers, each with its last claim, which may be over.
+        const held: Array<ImportClaim | undefined> = [];
+        for (const [action, worker] of history) {
+          const claim = held[worker] ?? {
+            ...job,
+            failures: 0,
+            accidents: 0,
+            fence: '-1',
+            generation: 0,
+            provider: 'strava',
+            scopes: [],
+          };
+          const isCurrent = claim.fence === `${current}`;
+          await perform(action, worker);
+          if (action === 'expire') isLeased = false;
+          else if (action === 'claim') {
             if (status !== 'started' ? TRANSITIONS[status].claim : !isLeased) {
               status = 'started';
               isLeased = true;
               current += 1;
             }
-          } else if (deed === 'cancel' || isCurrent) {
-            const next: ImportStatus | undefined = TRANSITIONS[status][deed];
-            if (next && deed === 'cancel') current += 1;
-            if (next && deed !== 'moveOn') isLeased = false;
+          } else if (action === 'cancel' || isCurrent) {
+            const next: ImportStatus | undefined = TRANSITIONS[status][action];
+            if (next && action === 'cancel') current += 1;
+            if (next && action !== 'moveOn') isLeased = false;
             status = next ?? status;
           }
           expect(await statusOf(athleteId, job.id)).toBe(status);
-          expect(held[worker]?.turn ?? 0).toBeLessThanOrEqual(current);
+          expect(Number(held[worker]?.fence ?? 0)).toBeLessThanOrEqual(current);
 
-          async function perform(what: Deed, by: number): Promise<void> {
+          async function perform(named: Action, by: number): Promise<void> {
             const suspension = { forMs: 0, error: null, failures: 0, accidents: 0 };
-            switch (what) {
+            switch (named) {
               case 'claim':
-                held[by] = (await jobs.claim(job.id, current, LEASE_MS)) ?? held[by];
+                held[by] = (await jobs.claim(job.id, `${current}`, LEASE_MS)) ?? held[by];
                 return;
               case 'moveOn':
-                await jobs.moveOn(open.database, turn, beginning);
+                await jobs.moveOn(open.database, claim, beginning);
                 return;
-              case 'handBack':
-                return jobs.handBack(turn);
+              case 'release':
+                await jobs.release(claim);
+                return;
               case 'limit':
-                await jobs.suspend(turn, { status: 'rate_limited', ...suspension });
+                await jobs.suspend(open.database, claim, { status: 'rate_limited', ...suspension });
                 return;
               case 'pause':
-                await jobs.suspend(turn, { status: 'queued', ...suspension });
+                await jobs.suspend(open.database, claim, { status: 'queued', ...suspension });
                 return;
               case 'complete':
-                await jobs.finish(open.database, turn, { status: 'completed' });
+                await jobs.finish(open.database, claim, { status: 'completed' });
                 return;
               case 'fail':
-                await jobs.finish(open.database, turn, { status: 'failed', error: 'x' });
+                await jobs.finish(open.database, claim, { status: 'failed', error: 'x' });
                 return;
               case 'cancel':
                 await jobs.cancel(athleteId, job.id);
@@ -204,7 +255,7 @@ describe('the rows of imports', () => {
           }
         }
       }),
-      { numRuns: 60 },
+      modelRuns(60),
     );
   });
 });

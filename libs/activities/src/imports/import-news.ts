@@ -1,9 +1,24 @@
-import { Injectable } from '@nestjs/common';
-import { Subject } from 'rxjs';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Listeners, LOGGER, type Logger } from '#platform';
+import { type ActivityOwner } from '../activity-store.js';
 
-/** What others begin their work by. It may be lost with the process: they have to find out in another way as well. */
+interface ImportListener {
+  /** All summaries of the athlete's history at the vendor are stored. */
+  summariesListed(owner: ActivityOwner): Promise<unknown>;
+}
+
+/** Notifies another lib in this process. A notice is lost if the process dies, so each listener also has a sweep. */
 @Injectable()
-export class ImportNews {
-  /** The athlete whose whole history is listed by now. */
-  readonly summariesIn = new Subject<string>();
+export class ImportNews extends Listeners<ImportListener> implements OnApplicationBootstrap {
+  constructor(@Inject(LOGGER) logger: Logger) {
+    super('listener to imports', logger);
+  }
+
+  onApplicationBootstrap(): void {
+    this.assertAny();
+  }
+
+  summariesListed(owner: ActivityOwner): Promise<void> {
+    return this.callAll((listener) => listener.summariesListed(owner));
+  }
 }

@@ -1,14 +1,34 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Gauge } from 'prom-client';
 import { LOGGER, type Logger, Sweeps } from '#platform';
 import { type ImportStatus } from './import-job.js';
 import { ImportJobs } from './import-jobs.js';
-import { observeImports } from './import-metrics.js';
 import { ImportTicks } from './import-ticks.js';
 
 const EVERY_MS = 30_000;
 const AT_ONCE = 100;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
-/** Begins what nobody has begun, and rings again for every import that is due: Redis may have lost the tick, or a worker died in the middle of a turn. */
+let countByStatus: (() => Promise<ReadonlyMap<ImportStatus, number> | undefined>) | undefined;
+
+new Gauge({
+  name: 'import_jobs',
+  help: 'Imports by status',
+  labelNames: ['status'],
+  async collect() {
+    // Without an answer the metric is absent: an old number would look like a new one.
+    this.reset();
+    const jobs = await countByStatus?.();
+    for (const [status, number] of jobs ?? []) this.set({ status }, number);
+  },
+});
+
+/**
+ * Every 30 s: creates the first import of connections of the last day that have none, and queues a tick for each due import, since Redis may
+ * have lost the tick or a worker may have died during a batch. Every hour: looks at all connections, which takes 0.2 s for 100,000 athletes.
+ * Each time for at most 100 connections and 100 imports.
+ */
 @Injectable()
 export class ImportSweep implements OnApplicationBootstrap {
   constructor(
@@ -19,14 +39,19 @@ export class ImportSweep implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    observeImports(() => this.count());
+    countByStatus = () => this.count();
     this.sweeps.every('imports', EVERY_MS, () => this.runOnce());
+    this.sweeps.every('missing imports', HOUR_MS, () => this.createMissing());
   }
 
   async runOnce(): Promise<void> {
-    for (const athleteId of await this.jobs.neverImported(AT_ONCE))
-      await this.jobs.createOrFind(athleteId, 'full', null);
-    for (const { id, turn } of await this.jobs.due(AT_ONCE)) await this.ticks.next(id, turn);
+    await this.createMissing(DAY_MS);
+    for (const { id, fence } of await this.jobs.due(AT_ONCE)) await this.ticks.next(id, fence);
+  }
+
+  private async createMissing(withinMs?: number): Promise<void> {
+    for (const owner of await this.jobs.neverImported(AT_ONCE, withinMs))
+      await this.jobs.createOrFind(owner, 'full', null);
   }
 
   private async count(): Promise<ReadonlyMap<ImportStatus, number> | undefined> {

@@ -7,18 +7,18 @@ export const IMPORT_QUEUE = 'imports';
 
 export interface ImportTick {
   readonly importId: string;
-  /** The turn that has ended; one that is older rings for nobody. */
-  readonly turn: number;
+  /** The import's fence when the tick was queued. A tick with an older fence claims nothing. */
+  readonly fence: string;
 }
 
-// Bull forgets a tick that has been worked, so that its id may be used again.
-const FORGOTTEN: JobOptions = { removeOnComplete: true, removeOnFail: true };
-// A tick that came a moment early would find nothing due and be lost until the sweep.
+// Bull removes a finished tick, so that its id may be used again.
+const REMOVED_AFTERWARDS: JobOptions = { removeOnComplete: true, removeOnFail: true };
+// A tick that comes a moment early finds nothing due, and the import then waits for the sweep.
 const LATE_MS = 10;
 
 /**
- * Says when to look at an import. The queue is a bell, not the truth: what is due is decided by the row, and a tick that
- * Redis lost is rung again by the sweep. The ids keep the same tick from being queued twice.
+ * Queues messages that say "look at this import". The row decides whether anything is due. The ids keep the same tick from being
+ * queued twice. Not guaranteed: Redis may lose a tick. The sweep then queues another tick within 30 s.
  */
 @Injectable()
 export class ImportTicks {
@@ -27,14 +27,15 @@ export class ImportTicks {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Behind the imports that are waiting already: one turn each. */
-  next(importId: string, turn: number): Promise<void> {
-    return this.ring({ importId, turn }, { jobId: `${importId}:${turn}` });
+  /** Queues a tick behind the ticks of other imports. */
+  next(importId: string, fence: string): Promise<void> {
+    return this.queueTick({ importId, fence }, { jobId: `${importId}:${fence}` });
   }
 
-  later(importId: string, turn: number, at: Date, delayMs: number): Promise<void> {
-    return this.ring(
-      { importId, turn },
+  /** Queues a tick for `at`, which is `delayMs` from now. */
+  later(importId: string, fence: string, at: Date, delayMs: number): Promise<void> {
+    return this.queueTick(
+      { importId, fence },
       {
         jobId: `${importId}:at:${at.getTime()}`,
         delay: Math.ceil(delayMs) + LATE_MS,
@@ -42,11 +43,11 @@ export class ImportTicks {
     );
   }
 
-  private async ring(tick: ImportTick, options: JobOptions): Promise<void> {
+  private async queueTick(tick: ImportTick, options: JobOptions): Promise<void> {
     try {
-      await this.queue.add(tick, { ...FORGOTTEN, ...options });
+      await this.queue.add(tick, { ...REMOVED_AFTERWARDS, ...options });
     } catch (err) {
-      this.logger.warn({ err, import_id: tick.importId }, 'import not queued: the sweep will find it');
+      this.logger.warn({ err, import_id: tick.importId }, 'import not queued: the sweep will queue it');
     }
   }
 }

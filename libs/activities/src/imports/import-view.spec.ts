@@ -10,6 +10,7 @@ const job = (
 ): ImportJob => ({
   id: '8f14e45f-ceea-467f-a9b8-2f3c1d8f0a11',
   athlete_id: '8f14e45f-ceea-467f-a9b8-2f3c1d8f0a12',
+  provider: 'strava',
   type: 'full',
   status: 'started',
   since: null,
@@ -17,7 +18,7 @@ const job = (
   activities_total: null,
   retry_after: null,
   error: null,
-  turn: '1',
+  fence: '1',
   created_at: now,
   started_at: null,
   finished_at: null,
@@ -30,6 +31,14 @@ describe('the message of an import', () => {
     [
       { status: 'queued', error: 'Strava does not answer', retry_after: new Date('2026-11-18T14:05:00Z') },
       'Strava does not answer, trying again at 14:05 UTC',
+    ],
+    [
+      {
+        status: 'queued',
+        error: 'Rate-limit state is unavailable',
+        retry_after: new Date('2026-11-18T14:00:15Z'),
+      },
+      'Rate-limit state is unavailable, trying again at 14:00 UTC',
     ],
     [{ status: 'started', phase: 'summaries' }, 'Listing activities'],
     [{ status: 'started', imported: 120, activities_total: 847 }, 'Importing: 120 of 847 activities'],
@@ -52,14 +61,14 @@ describe('the message of an import', () => {
     ],
     [{ status: 'failed', error: 'connect again' }, 'Failed: connect again'],
     [{ status: 'cancelled', imported: 3 }, 'Cancelled: 3 activities imported'],
-  ] as const)('says of %j: %s', (change, message) => {
+  ] as const)('the message of an import %j is: %s', (change, message) => {
     expect(messageOf(job(change as Partial<ImportJob>), now)).toBe(message);
   });
 });
 
-it('an import is shown with the contract’s fields', () => {
+it('the view of an import has the fields of the contract', () => {
   const eta = new Date('2026-11-18T16:00:00Z');
-  expect(viewOf(job({ imported: 5, activities_total: 9 }), eta, now)).toMatchObject({
+  expect(viewOf(job({ imported: 5, activities_total: 9 }), eta, now, 'whole')).toMatchObject({
     type: 'full',
     status: 'started',
     activities_imported: 5,
@@ -67,5 +76,20 @@ it('an import is shown with the contract’s fields', () => {
     photos_imported: 0,
     retry_after: null,
     eta: '2026-11-18T16:00:00.000Z',
+  });
+});
+
+describe('the view of an import from a vendor without a history', () => {
+  it('the message says that the vendor gives no history from before the connection', () => {
+    const view = viewOf(
+      job({ status: 'completed', activities_total: 2, imported: 2 }),
+      null,
+      now,
+      'since connection',
+    );
+    expect(view).toMatchObject({
+      provider: 'strava',
+      message: 'Completed: 2 activities imported. Strava gives no history from before the connection',
+    });
   });
 });

@@ -1,8 +1,10 @@
+import { type ActivitySource, titleOf, type VendorId } from '#vendors';
 import { type ImportJob } from './import-job.js';
 
 /** An import as its athlete sees it. */
 export interface ImportView {
   readonly id: string;
+  readonly provider: VendorId;
   readonly type: string;
   readonly status: string;
   readonly since: string | null;
@@ -17,10 +19,13 @@ export interface ImportView {
   readonly finished_at: string | null;
 }
 
-export function viewOf(job: ImportJob, eta: Date | null, now: Date): ImportView {
+type History = ActivitySource['history'];
+
+export function viewOf(job: ImportJob, eta: Date | null, now: Date, history: History): ImportView {
   const { activities_imported, photos_imported } = job.sync_cursor;
   return {
     id: job.id,
+    provider: job.provider,
     type: job.type,
     status: job.status,
     since: iso(job.since),
@@ -29,15 +34,20 @@ export function viewOf(job: ImportJob, eta: Date | null, now: Date): ImportView 
     photos_imported,
     retry_after: iso(job.retry_after),
     eta: iso(eta),
-    message: messageOf(job, now),
+    message: messageOf(job, now) + limitOf(job, history),
     created_at: job.created_at.toISOString(),
     started_at: iso(job.started_at),
     finished_at: iso(job.finished_at),
   };
 }
 
+/** An import from a vendor without a history would look as if activities were missing. */
+function limitOf({ provider }: ImportJob, history: History): string {
+  return history === 'whole' ? '' : `. ${titleOf(provider)} gives no history from before the connection`;
+}
+
 export function messageOf(job: ImportJob, now: Date): string {
-  const { phase, activities_imported } = job.sync_cursor;
+  const { phase, activities_imported, unreadable = 0 } = job.sync_cursor;
   const total = job.activities_total ?? 0;
   switch (job.status) {
     case 'queued':
@@ -50,9 +60,11 @@ export function messageOf(job: ImportJob, now: Date): string {
     case 'rate_limited':
       return `Rate limited, resuming ${momentOf(job.retry_after ?? now, now)}`;
     case 'completed':
-      if (activities_imported < total)
-        return `Completed: ${counted(activities_imported, 'activity')} imported, ${total - activities_imported} set aside`;
-      return `Completed: ${counted(activities_imported, 'activity')} imported`;
+      return [
+        `Completed: ${counted(activities_imported, 'activity')} imported`,
+        ...(activities_imported < total ? [`${total - activities_imported} set aside`] : []),
+        ...(unreadable > 0 ? [`${unreadable} could not be read`] : []),
+      ].join(', ');
     case 'failed':
       return `Failed: ${job.error ?? 'unknown'}`;
     case 'cancelled':
@@ -60,7 +72,7 @@ export function messageOf(job: ImportJob, now: Date): string {
   }
 }
 
-/** `at 14:15 UTC`, with the day where it is another. */
+/** `at 14:15 UTC`, with the date if it is not today. */
 function momentOf(at: Date, now: Date): string {
   const [day, time] = at.toISOString().split('T');
   const clock = `at ${time?.slice(0, 5)} UTC`;

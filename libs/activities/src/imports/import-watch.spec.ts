@@ -14,19 +14,19 @@ describe('following an import', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     answer = () => Promise.resolve(running);
-    watch = new ImportWatch({ look: () => answer() } as unknown as Imports);
+    watch = new ImportWatch({ read: () => answer() } as unknown as Imports);
   });
   afterEach(() => {
     watch.beforeApplicationShutdown();
     jest.useRealTimers();
   });
 
-  /** What has been told, and how it ended. */
+  /** The emitted statuses, and how the subscription ended. */
   function follow(athleteId: string, first = running) {
-    const told: Array<string | undefined> = [];
-    const followed: { told: typeof told; end?: unknown; subscription?: Subscription } = { told };
+    const emitted: Array<string | undefined> = [];
+    const followed: { emitted: typeof emitted; end?: unknown; subscription?: Subscription } = { emitted };
     followed.subscription = watch.follow(athleteId, 'one', first).subscribe({
-      next: (view) => told.push(view?.status),
+      next: (view) => emitted.push(view?.status),
       error: (error: unknown) => (followed.end = error),
       complete: () => (followed.end = 'completed'),
     });
@@ -35,15 +35,15 @@ describe('following an import', () => {
 
   const times = (count: number, athleteId = 'ann') => Array.from({ length: count }, () => follow(athleteId));
 
-  it('tells each change once, the end included', async () => {
-    const { told } = follow('ann');
+  it('follow emits each change of an import once, also the end', async () => {
+    const { emitted } = follow('ann');
     await jest.advanceTimersByTimeAsync(1_000);
     answer = () => Promise.resolve(completed);
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(told).toEqual(['started', 'completed']);
+    expect(emitted).toEqual(['started', 'completed']);
   });
 
-  it('is refused to a sixth of one athlete at once, and to no other athlete', () => {
+  it('follow refuses the sixth simultaneous follower of an athlete, and accepts a follower of another athlete', () => {
     const five = times(5);
     expect(follow('ann').end).toBeInstanceOf(TooManyFollowers);
     expect(five.map(({ end }) => end)).toEqual(five.map(() => undefined));
@@ -51,16 +51,16 @@ describe('following an import', () => {
   });
 
   it.each<[string, (followed: ReturnType<typeof follow>) => unknown]>([
-    ['left', ({ subscription }) => subscription?.unsubscribe()],
-    ['was told the end', () => (answer = () => Promise.resolve(completed))],
-    ['was told of a failure', () => (answer = () => Promise.reject(new Error('away')))],
-  ])('is open to another once one %s', async (_, leave) => {
+    ['unsubscribes', ({ subscription }) => subscription?.unsubscribe()],
+    ['gets the end of the import', () => (answer = () => Promise.resolve(completed))],
+    ['gets an error', () => (answer = () => Promise.reject(new Error('away')))],
+  ])('follow accepts another follower of an import after one follower %s', async (_, leave) => {
     leave(times(5)[0]!);
     await jest.advanceTimersByTimeAsync(1_000);
     expect(follow('ann').end).toBeUndefined();
   });
 
-  it('gives no place to what has ended already, or is never listened to', () => {
+  it('a follower takes no place if the import has ended, or without a subscription', () => {
     for (let time = 0; time < 10; time += 1) watch.follow('ann', 'one', running);
     for (let time = 0; time < 10; time += 1) expect(follow('ann', completed).end).toBe('completed');
   });

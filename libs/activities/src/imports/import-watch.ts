@@ -6,58 +6,58 @@ import { TooManyFollowers } from './import-errors.js';
 import { Imports } from './imports.js';
 import { type ImportView } from './import-view.js';
 
-const LOOK_AGAIN_MS = 500;
-// Proxies cut what is silent for long.
+const READ_EVERY_MS = 500;
+// Proxies cut silent connections.
 const HEARTBEAT_MS = 15_000;
-// Each looks into the database twice a second. A person has a few windows open, not hundreds.
+// Each follower reads the database twice a second. A person has a few windows open, not hundreds.
 const MOST_FOLLOWERS = 5;
 
-/** An import as it goes on: each change once, the end included. */
+/** Follows an import until its end: emits each change once. Changes within half a second may be emitted as one. */
 @Injectable()
 export class ImportWatch implements BeforeApplicationShutdown {
-  private readonly ending = new AbortController();
+  private readonly stopping = new AbortController();
   private readonly followers = new Map<string, number>();
 
   constructor(private readonly imports: Imports) {
-    // One for each who follows.
-    setMaxListeners(0, this.ending.signal);
+    // One listener for each follower.
+    setMaxListeners(0, this.stopping.signal);
   }
 
   beforeApplicationShutdown(): void {
-    this.ending.abort();
+    this.stopping.abort();
   }
 
-  /** Null: a sign of life. Whoever follows has a place from the subscription to its end, and there are five for an athlete. */
+  /** Emits null as a heartbeat. Each subscription takes one of the athlete's five places; the sixth fails with TooManyFollowers. */
   follow(athleteId: string, id: string, first: ImportView): Observable<ImportView | null> {
     return new Observable((subscriber) => {
       if (!this.takePlace(athleteId)) return subscriber.error(new TooManyFollowers(MOST_FOLLOWERS));
       subscriber.add(() => this.leavePlace(athleteId));
-      let told = '';
+      let emitted = '';
       let timer: NodeJS.Timeout | undefined;
-      const tell = (view: ImportView) => {
+      const emit = (view: ImportView) => {
         const text = JSON.stringify(view);
-        if (text !== told) subscriber.next(view);
-        told = text;
+        if (text !== emitted) subscriber.next(view);
+        emitted = text;
         if (!isUnfinished(view.status as ImportStatus)) return subscriber.complete();
-        timer = setTimeout(() => void look(), LOOK_AGAIN_MS);
+        timer = setTimeout(() => void read(), READ_EVERY_MS);
       };
-      const look = async () => {
+      const read = async () => {
         try {
-          const view = await this.imports.look(athleteId, id);
-          if (!subscriber.closed) tell(view);
+          const view = await this.imports.read(athleteId, id);
+          if (!subscriber.closed) emit(view);
         } catch (error) {
           subscriber.error(error);
         }
       };
       const end = () => subscriber.complete();
-      if (this.ending.signal.aborted) return end();
-      this.ending.signal.addEventListener('abort', end);
+      if (this.stopping.signal.aborted) return end();
+      this.stopping.signal.addEventListener('abort', end);
       const heartbeat = setInterval(() => subscriber.next(null), HEARTBEAT_MS);
-      tell(first);
+      emit(first);
       return () => {
         clearTimeout(timer);
         clearInterval(heartbeat);
-        this.ending.signal.removeEventListener('abort', end);
+        this.stopping.signal.removeEventListener('abort', end);
       };
     });
   }

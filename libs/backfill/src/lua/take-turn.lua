@@ -1,9 +1,9 @@
--- The next moment at which any worker may fetch for the backfill; the one after it comes a gap later. None is later than the
--- end of what the gap was made for: a call that comes too late for it is refused there, and told when to come back.
--- KEYS[1] ms at which the next may begin
+-- Reserves the next time at which a worker may fetch for the backfill. The time after that is one gap later. No reserved time is
+-- after the end of the window. The budget refuses a call at the end of the window, and says when to retry.
+-- KEYS[1] ms at which the next call may begin
 -- ARGV[1] the gap in ms
--- ARGV[2] ms until that end
--- returns how many ms the asker has to wait
+-- ARGV[2] ms until the end of the window
+-- returns ms for which the caller must wait
 local clock = redis.call('TIME')
 local nowMs = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local endMs = nowMs + math.ceil(tonumber(ARGV[2]))

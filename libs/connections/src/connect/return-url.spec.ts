@@ -4,14 +4,14 @@ import { checkedReturnUrl, withAnswer } from './return-url.js';
 const LIST = ['https://good.example', 'https://app.example/settings', 'http://localhost:5173'];
 const check = (text: string) => checkedReturnUrl(text, LIST);
 
-describe('a return_url', () => {
+describe('checkedReturnUrl', () => {
   it.each([
     ['https://good.example', 'https://good.example/'],
     ['https://GOOD.example:443/a/../b?x=1#y', 'https://good.example/b?x=1#y'],
     ['https://app.example/settings', 'https://app.example/settings'],
     ['https://app.example/settings/strava?tab=2', 'https://app.example/settings/strava?tab=2'],
     ['http://localhost:5173/back', 'http://localhost:5173/back'],
-  ])('%s is on the list', (text, normal) => expect(check(text)).toBe(normal));
+  ])('accepts %s as a return_url on the list', (text, normal) => expect(check(text)).toBe(normal));
 
   it.each([
     'https://good.example.evil.com/',
@@ -46,19 +46,19 @@ describe('a return_url', () => {
     'https://gооd.example/', // Cyrillic
     '',
     `https://good.example/${'x'.repeat(2_048)}`,
-  ])('%j is not', (text) => {
+  ])('rejects %j as a return_url', (text) => {
     expect(() => check(text)).toThrow(
       expect.objectContaining({ details: [expect.stringMatching(/^return_url: /)] }),
     );
   });
 
-  it('without a list is never right', () => {
+  it('rejects every return_url if the list is empty', () => {
     expect(() => checkedReturnUrl('https://good.example', [])).toThrow();
   });
 });
 
 describe('withAnswer', () => {
-  it('adds to the query, keeps what was there, and lets nothing there pass for the answer', () => {
+  it('adds the result to a return_url, keeps other parameters and replaces a forged result', () => {
     expect(
       withAnswer('https://a.example/x?y=1&result=connected&missing=q#z', {
         provider: 'strava',
@@ -68,7 +68,7 @@ describe('withAnswer', () => {
     ).toBe('https://a.example/x?y=1&provider=strava&result=denied#z');
   });
 
-  it('encodes', () => {
+  it('encodes the parameters that it adds to a return_url', () => {
     expect(withAnswer('https://a.example/', { missing: 'a&b=c d' })).toBe(
       'https://a.example/?missing=a%26b%3Dc+d',
     );

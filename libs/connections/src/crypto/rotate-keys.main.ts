@@ -1,18 +1,12 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import {
-  createLogger,
-  Database,
-  DatabaseModule,
-  HealthModule,
-  loadConfig,
-  SurroundingsModule,
-} from '#platform';
+import { createToolLogger, Database, DatabaseModule, HealthModule, SurroundingsModule } from '#platform';
+import { loadProductConfig } from '#vendors';
 import { rotateKeys } from './rotate-keys.js';
 import { Vault } from './vault.js';
 
-// Only these two variables matter here; the others just have to be well-formed.
-const { DATABASE_URL, ENCRYPTION_KEYS } = process.env;
+// Only these variables are used here; the configuration requires that the others are well-formed.
+const { DATABASE_URL, DATABASE_DIRECT_URL, ENCRYPTION_KEYS, START_WAIT_SECONDS } = process.env;
 const unused = { REDIS_URL: 'redis://unused', NATS_URL: 'nats://unused', JWT_SECRET: 'unused'.repeat(6) };
 const LIMITS = { applicationName: 'pacekeeper-rotate-keys', poolSize: 1, statementTimeoutMs: 30_000 };
 
@@ -24,9 +18,10 @@ try {
 }
 
 async function main(): Promise<number> {
-  const config = loadConfig({ ...unused, DATABASE_URL, ENCRYPTION_KEYS });
+  const variables = { DATABASE_URL, DATABASE_DIRECT_URL, ENCRYPTION_KEYS, START_WAIT_SECONDS };
+  const config = loadProductConfig({ ...unused, ...variables });
   const vault = new Vault(config.encryptionKeys);
-  const logger = createLogger({ level: 'silent', process: 'rotate-keys' });
+  const logger = createToolLogger('rotate-keys');
   const imports = [SurroundingsModule.with(config, logger), HealthModule, DatabaseModule.with(LIMITS, [])];
   const app = await NestFactory.createApplicationContext(
     { module: class RotateKeys {}, imports },

@@ -1,16 +1,24 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { loadConfig } from '#platform';
-import { ConnectionsHarness, connect, keys, newAthlete, type Worker } from '../connections.harness.js';
+import { loadProductConfig } from '#vendors';
+import {
+  ConnectionsHarness,
+  connect,
+  keys,
+  newAthlete,
+  tokenIn,
+  type ConnectionsWorker,
+} from '../connections.harness.js';
 import { rotateKeys } from './rotate-keys.js';
-import { SecretUnreadable, Vault } from './vault.js';
+import { endpointPlace, SecretUnreadable, Vault } from './vault.js';
 
 const MAIN = new URL('../../../../dist/libs/connections/src/crypto/rotate-keys.main.js', import.meta.url)
   .pathname;
 
 let harness: ConnectionsHarness;
-let old: Worker;
+let old: ConnectionsWorker;
 const athletes: string[] = [];
 beforeAll(async () => {
   harness = await ConnectionsHarness.open();
@@ -28,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const vault = (...versions: number[]) =>
-  new Vault(loadConfig({ ...harness.env, ENCRYPTION_KEYS: keys(...versions) }).encryptionKeys);
+  new Vault(loadProductConfig({ ...harness.env, ENCRYPTION_KEYS: keys(...versions) }).encryptionKeys);
 const versions = async () => {
   const { rows } = await old.database.query<{ version: number; count: number }>(
     `select key_version as version, count(*)::int as count
@@ -37,12 +45,12 @@ const versions = async () => {
   );
   return Object.fromEntries(rows.map(({ version, count }) => [version, count]));
 };
-const tokens = (worker: Worker) =>
-  Promise.all(athletes.map(async (id) => (await worker.connections.access(id, 'oura')).token));
+const tokens = (worker: ConnectionsWorker) =>
+  Promise.all(athletes.map((id) => tokenIn(worker.tokens.access(id, 'oura'))));
 
-it('is resumable and idempotent, loses nothing, and lets the old key go', async () => {
+it('a key rotation resumes after a kill, changes nothing in a further run, and leaves no row that needs the old key', async () => {
   const before = await tokens(old);
-  // Stopped in the middle of the second batch.
+  // The rotation stops in the middle of the second batch.
   let writes = 0;
   const dying = {
     query: (statement: never, values: never) => {
@@ -59,11 +67,11 @@ it('is resumable and idempotent, loses nothing, and lets the old key go', async 
   const onlyNew = await harness.worker({ env: { ENCRYPTION_KEYS: keys(2) } });
   expect(await tokens(onlyNew)).toEqual(before);
   await old.database.query('update revocation set next_attempt_at = now()');
-  expect(await onlyNew.revocations.runOnce()).toBe(1);
+  expect(await onlyNew.revokeDue()).toBe(1);
   await expect(tokens(old)).rejects.toThrow(SecretUnreadable);
 });
 
-it('does not overwrite tokens that were renewed meanwhile', async () => {
+it('a key rotation does not overwrite tokens that are renewed while it runs', async () => {
   const [athlete = ''] = athletes;
   const newest = await harness.worker({ env: { ENCRYPTION_KEYS: keys(3, 2) } });
   let renewed = '';
@@ -71,16 +79,37 @@ it('does not overwrite tokens that were renewed meanwhile', async () => {
     query: async (statement: never, values: never) => {
       if (String(statement).startsWith('update') && !renewed) {
         await old.database.query('update connection set expires_at = now() where athlete_id = $1', [athlete]);
-        renewed = (await newest.connections.access(athlete, 'oura')).token;
+        renewed = await tokenIn(newest.tokens.access(athlete, 'oura'));
       }
       return old.database.query(statement, values);
     },
   };
   await rotateKeys(racing as never, vault(3, 2));
-  expect((await newest.connections.access(athlete, 'oura')).token).toBe(renewed);
+  expect(await tokenIn(newest.tokens.access(athlete, 'oura'))).toBe(renewed);
 });
 
-it('as a command says what it did, and complains of what it cannot read', async () => {
+it('a key rotation encrypts the secrets of webhook endpoints anew, the previous secret included', async () => {
+  const id = randomUUID();
+  const sealed = ['whsec_current', 'whsec_previous'].map((secret) =>
+    vault(2).seal(secret, endpointPlace(id)),
+  );
+  await old.database.query(
+    `insert into webhook_endpoint (id, url, types, secret, previous_secret, key_version)
+     values ($1, 'https://app.example/', '{*}', $2, $3, 2)`,
+    [id, ...sealed],
+  );
+  await rotateKeys(old.database, vault(3, 2));
+  const { rows } = await old.database.query<{ secret: string; previous_secret: string }>(
+    'delete from webhook_endpoint where id = $1 returning secret, previous_secret',
+    [id],
+  );
+  const opened = [rows[0]?.secret, rows[0]?.previous_secret].map((text) =>
+    vault(3).open(text ?? '', endpointPlace(id)),
+  );
+  expect(opened).toEqual(['whsec_current', 'whsec_previous']);
+});
+
+it('rotate-keys prints the number of rotated rows, and exits with 1 if rows cannot be decrypted', async () => {
   const run = (...versions: number[]) =>
     promisify(execFile)(process.execPath, [MAIN], {
       env: {
@@ -95,7 +124,7 @@ it('as a command says what it did, and complains of what it cannot read', async 
     stdout: '0 rows encrypted anew with key 5\n',
     stderr: '6 rows cannot be read: is an older key missing in ENCRYPTION_KEYS?\n',
   });
-  // A row's tokens in another row are worth nothing.
+  // A token that is copied into another row cannot be decrypted there.
   const { rows } = await old.database.query<{ id: string }>('select id from connection order by id limit 2');
   await old.database.query(
     'update connection set access_token = (select access_token from connection where id = $2) where id = $1',

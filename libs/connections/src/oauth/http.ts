@@ -1,11 +1,12 @@
-import { type Meter, type Refusal } from '#reliability';
+import { type Meter, type NoPermit } from '#reliability';
 
-type Answered = { readonly kind: 'answered'; readonly answer: HttpAnswer };
-
-/** How this lib calls a vendor: bounded in time and size by whoever provides it. */
+/** The HTTP client for OAuth calls. The implementation limits time and size. */
 export interface Http {
-  /** Throws where there is no answer: time-out, reset, abort, too large. Refused is only what has a meter. */
-  call(request: HttpRequest, meter?: Meter<Refusal>): Promise<Answered | Refusal>;
+  /** Throws after a timeout, a reset, an abort or an answer that is too large. Returns NoPermit only if `meter` is given. */
+  call(
+    request: HttpRequest,
+    meter?: Meter<NoPermit>,
+  ): Promise<{ readonly kind: 'answered'; readonly answer: HttpAnswer } | NoPermit>;
 }
 
 export interface HttpRequest {
@@ -15,7 +16,7 @@ export interface HttpRequest {
   readonly body?: string;
   readonly signal?: AbortSignal;
   readonly maxBytes?: number;
-  /** False: never sent a second time by itself. */
+  /** False: the client does not retry this request. */
   readonly repeatable?: boolean;
 }
 

@@ -1,87 +1,39 @@
+import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { type Meter, type Refusal } from '#reliability';
-import { BudgetMeter, type CallBudget, retryAfterAlone } from '../calls/budget-meter.js';
+import { DependencyUnavailable } from '#platform';
+import { type Meter, type NoPermit } from '#reliability';
+import { basicAuth, type CallBudget, type OAuthRequest, type VendorAccount } from '#vendors';
 import { type Http, type HttpAnswer } from './http.js';
-import { type Order, type Provider } from './provider.js';
+import { type Provider } from './provider.js';
 import { type OfferedProvider } from './providers.js';
-import { parseVendorJson } from './vendor-json.js';
+import { ReservedCalls } from './reserved-calls.js';
+import {
+  parseVendorJson,
+  readTokenAnswer,
+  type TokenAnswer,
+  type Unclear,
+  vendorId,
+} from './token-answer.js';
 
 // A token answer has about 1 KB.
 const MAX_BYTES = 64 * 1024;
-// A person waits for it.
+// The longest wait for a permit. It is short, because an athlete at a browser waits for the call.
 const BUDGET_WAIT_MS = 3_000;
 
-/** What the calls beside those to the token endpoint are charged to: some vendors count them as any other. */
-export type Budgets = Partial<Readonly<Record<Provider, CallBudget>>>;
-
-export interface Tokens {
-  readonly access: string;
-  /** Absent: the one that was used stays. */
-  readonly refresh?: string;
-  /** As the vendor said it, absolute and relative; each is believed by the database's clock, the earlier counts. */
-  readonly expiresAtSeconds?: number;
-  readonly expiresInSeconds?: number;
+/** The budgets that profile requests, registrations and revocations are charged to. Some vendors count them against the rate limit. */
+export interface CallBudgets {
+  of(provider: Provider): CallBudget;
 }
 
-export type TokenAnswer =
-  | {
-      readonly kind: 'granted';
-      readonly tokens: Tokens;
-      readonly scope?: string;
-      readonly vendorAthleteId?: string;
-    }
-  /** The code or refresh token is dead. */
-  | { readonly kind: 'refused' }
-  /** The vendor does not accept us: wrong client, inactive, or full. Says nothing about the athlete's grant. */
-  | { readonly kind: 'app_refused'; readonly status: number }
-  | Unclear;
+type ProfileAnswer = { readonly kind: 'known'; readonly vendorAthleteId: string } | Unclear;
 
-/** Nobody knows what was done: no answer, a 5xx, an answer that makes no sense. */
-export interface Unclear {
-  readonly kind: 'unclear';
-  readonly status?: number;
-  readonly cause?: unknown;
-}
+type RegistrationAnswer = { readonly kind: 'registered' } | { readonly kind: 'consents_missing' } | Unclear;
 
-export type ProfileAnswer = { readonly kind: 'known'; readonly vendorAthleteId: string } | Unclear;
-
-const text = z.string().min(1).max(4_096);
-const seconds = z.number().finite().min(0).max(1e11);
-const vendorId = z
-  .union([z.int().nonnegative(), z.string().regex(/^[\w-]{1,128}$/)])
-  .transform((id) => String(id));
-const tokenAnswer = z
-  .object({
-    access_token: text,
-    refresh_token: text.nullish(),
-    expires_at: seconds.nullish(),
-    expires_in: seconds.nullish(),
-    scope: z.string().max(4_096).nullish(),
-    athlete: z.object({ id: vendorId }).nullish(),
-  })
-  .refine(({ expires_at, expires_in }) => (expires_at ?? expires_in) != null);
-
-const refusal = z.object({
-  error: z.string().optional().catch(undefined),
-  errors: z
-    .array(z.object({ resource: z.string().optional().catch(undefined) }))
-    .optional()
-    .catch(undefined),
-});
-// Of RFC 6749 §5.2 all but invalid_grant are about the app and its request; Strava names a resource instead.
-const APP_ERRORS = [
-  'invalid_client',
-  'unauthorized_client',
-  'invalid_request',
-  'invalid_scope',
-  'unsupported_grant_type',
-];
-
-/** The two calls that trade a secret for tokens, and the two beside them. Never throws for what the vendor did. */
+/** A vendor's OAuth calls: exchange, refresh, profile, registration, revocation. Each is sent once; a failure is a value, never an exception. */
 export class TokenEndpoint {
   constructor(
     private readonly http: Http,
-    private readonly budgets: Budgets = {},
+    private readonly budgets?: CallBudgets,
   ) {}
 
   exchange(
@@ -90,26 +42,48 @@ export class TokenEndpoint {
     signal: AbortSignal,
   ): Promise<TokenAnswer> {
     const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
-    return this.trade(provider, { ...form, ...(verifier && { code_verifier: verifier }) }, signal);
+    return this.requestTokens(provider, { ...form, ...(verifier && { code_verifier: verifier }) }, signal);
   }
 
   refresh(provider: OfferedProvider, refreshToken: string, signal: AbortSignal): Promise<TokenAnswer> {
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
-    return this.trade(provider, { ...form, ...provider.facts.refreshExtras }, signal);
+    return this.requestTokens(provider, { ...form, ...provider.facts.refreshExtras }, signal);
   }
 
-  /** Whose token this is, where the token answer does not say. */
+  /**
+   * Waits up to `waitMs` for the permits of the charged calls of a consent. Returns the time until the budget allows them if it does not by
+   * then. Undefined: nothing is charged. Throws DependencyUnavailable if neither Redis nor Postgres knows the budget.
+   */
+  async reserve(
+    { id, facts }: OfferedProvider,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<ReservedCalls | { readonly retryAfterMs: number } | undefined> {
+    const budget = this.budgets?.of(id);
+    // A registration that meets a conflict is confirmed by a second call.
+    const count = facts.registration ? 2 : facts.profile ? 1 : 0;
+    if (!budget || count === 0) return undefined;
+    const calls = new ReservedCalls(budget);
+    const call = consentCall(facts.registration ? 'register' : 'profile');
+    const refusal = await calls.take(call, count, { waitMs, signal });
+    if (refusal?.kind === 'unavailable')
+      throw new DependencyUnavailable('redis', { cause: new Error('the rate-limit state is unavailable') });
+    return refusal ?? calls;
+  }
+
+  /** Requests the profile for the account's id, for a vendor whose token answer does not contain it. */
   async vendorAthleteId(
     { id, facts, config }: OfferedProvider,
     accessToken: string,
     signal: AbortSignal,
+    reserved?: ReservedCalls,
   ): Promise<ProfileAnswer> {
     if (!facts.profile) return { kind: 'unclear' };
     try {
-      const { status, body } = await this.ask(
-        facts.profile.order(config, accessToken),
+      const { status, body } = await this.send(
+        facts.profile.request(config, accessToken),
         signal,
-        this.meterOf(id, 'profile'),
+        this.meterOf(id, 'profile', reserved),
       );
       if (status !== 200) return { kind: 'unclear', status };
       const profile = z.record(z.string(), z.unknown()).safeParse(parseVendorJson(body));
@@ -120,14 +94,44 @@ export class TokenEndpoint {
     }
   }
 
+  /**
+   * Registers the athlete of a new grant, for a vendor that requires it. A registration without an answer is not repeated: the next consent of
+   * the athlete registers again, and the vendor may then answer that the athlete is registered already.
+   */
+  async register(
+    { id, facts, config }: OfferedProvider,
+    account: VendorAccount,
+    signal: AbortSignal,
+    reserved?: ReservedCalls,
+  ): Promise<RegistrationAnswer> {
+    const { registration } = facts;
+    if (!registration) return { kind: 'registered' };
+    try {
+      const memberId = randomBytes(16).toString('hex');
+      const request = registration.request(config, account, memberId);
+      const { status } = await this.send(request, signal, this.meterOf(id, 'register', reserved));
+      if (status === 200 || status === 201) return { kind: 'registered' };
+      if (status === registration.consentsMissingStatus) return { kind: 'consents_missing' };
+      if (status !== registration.conflictStatus) return { kind: 'unclear', status };
+      const confirmation = registration.confirmation(config, account);
+      const confirmed = await this.send(confirmation, signal, this.meterOf(id, 'register', reserved));
+      if (confirmed.status === 200) return { kind: 'registered' };
+      if (confirmed.status === registration.consentsMissingStatus) return { kind: 'consents_missing' };
+      return { kind: 'unclear', status: confirmed.status };
+    } catch (cause) {
+      return { kind: 'unclear', cause };
+    }
+  }
+
+  /** Returns `done`, the status of a failed revocation, or undefined without an answer. */
   async revoke(
     { id, facts, config, client }: OfferedProvider,
-    token: string,
+    account: VendorAccount,
     signal?: AbortSignal,
   ): Promise<'done' | number | undefined> {
     try {
       const meter = facts.revocation.isCharged ? this.meterOf(id, 'revoke') : undefined;
-      const { status } = await this.ask(facts.revocation.order(config, client, token), signal, meter);
+      const { status } = await this.send(facts.revocation.request(config, client, account), signal, meter);
       const isGone = facts.revocation.goneStatuses?.includes(status) ?? false;
       return (status >= 200 && status < 300) || isGone ? 'done' : status;
     } catch {
@@ -135,30 +139,45 @@ export class TokenEndpoint {
     }
   }
 
-  private async trade(
+  private async requestTokens(
     { facts, config, client }: OfferedProvider,
     fields: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<TokenAnswer> {
-    const form = { client_id: client.id, client_secret: client.secret, ...fields };
+    const request: OAuthRequest =
+      facts.clientAuth === 'basic'
+        ? {
+            method: 'POST',
+            url: facts.tokenUrl(config),
+            headers: { authorization: basicAuth(client) },
+            form: fields,
+          }
+        : {
+            method: 'POST',
+            url: facts.tokenUrl(config),
+            form: { client_id: client.id, client_secret: client.secret, ...fields },
+          };
     try {
-      const order = { method: 'POST', url: facts.tokenUrl(config), form } as const;
-      return understood(await this.ask(order, signal));
+      return readTokenAnswer(await this.send(request, signal), facts.accountField);
     } catch (cause) {
       return { kind: 'unclear', cause };
     }
   }
 
-  private meterOf(provider: Provider, endpoint: string): Meter<Refusal> | undefined {
-    const budget = this.budgets[provider];
-    const call = { endpoint, class: 'live', userId: null } as const;
-    return budget && new BudgetMeter(budget, call, { readRates: retryAfterAlone, waitMs: BUDGET_WAIT_MS });
+  private meterOf(
+    provider: Provider,
+    endpoint: string,
+    budget: CallBudget | undefined = this.budgets?.of(provider),
+  ): Meter<NoPermit> | undefined {
+    if (!budget) return undefined;
+    const call = consentCall(endpoint);
+    return { permit: (signal) => budget.waitForPermit(call, { waitMs: BUDGET_WAIT_MS, signal }) };
   }
 
-  private async ask(
-    { method, url, headers, form }: Order,
+  private async send(
+    { method, url, headers, form, json }: OAuthRequest,
     signal?: AbortSignal,
-    meter?: Meter<Refusal>,
+    meter?: Meter<NoPermit>,
   ): Promise<HttpAnswer> {
     const request = {
       method,
@@ -166,48 +185,25 @@ export class TokenEndpoint {
       headers: {
         accept: 'application/json',
         ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...(json && { 'content-type': 'application/json' }),
         ...headers,
       },
       ...(form && { body: new URLSearchParams(form).toString() }),
+      ...(json && { body: JSON.stringify(json) }),
       signal,
       maxBytes: MAX_BYTES,
-      // A code works once, and a refresh token may: whether to try again is decided here, not on the wire.
+      // A code works only once, a refresh token perhaps too: the callers decide about a retry, not the HTTP client.
       repeatable: false,
     };
     const outcome = await this.http.call(request, meter);
-    if (outcome.kind !== 'answered') throw new Error(`The budget does not allow it now: ${outcome.kind}`);
+    if (outcome.kind !== 'answered') throw new Error(`The budget refused the call: ${outcome.kind}`);
     const { answer } = outcome;
     if (answer.body.length > MAX_BYTES) throw new Error('The answer is too large');
     return answer;
   }
 }
 
-function understood({ status, body }: HttpAnswer): TokenAnswer {
-  const json = parseVendorJson(body);
-  if (status === 200 || status === 201) return granted(json, status);
-  if (status === 403) return { kind: 'app_refused', status };
-  if (status !== 400 && status !== 401) return { kind: 'unclear', status };
-  const { data } = refusal.safeParse(json);
-  // Not JSON: some proxy's page, and no word of the vendor.
-  if (!data) return { kind: 'unclear', status };
-  const isAboutApp =
-    APP_ERRORS.includes(data.error ?? '') ||
-    (data.errors?.some(({ resource }) => resource === 'Application') ?? false);
-  return isAboutApp ? { kind: 'app_refused', status } : { kind: 'refused' };
-}
-
-function granted(json: unknown, status: number): TokenAnswer {
-  const { data } = tokenAnswer.safeParse(json);
-  if (!data) return { kind: 'unclear', status };
-  return {
-    kind: 'granted',
-    tokens: {
-      access: data.access_token,
-      refresh: data.refresh_token ?? undefined,
-      expiresAtSeconds: data.expires_at ?? undefined,
-      expiresInSeconds: data.expires_in ?? undefined,
-    },
-    scope: data.scope ?? undefined,
-    vendorAthleteId: data.athlete?.id,
-  };
+/** The athlete of a charged call is not yet known here. */
+function consentCall(endpoint: string) {
+  return { endpoint, class: 'live', userId: null } as const;
 }

@@ -2,9 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { loadConfig } from '#platform';
+import { loadProductConfig, type TokenAccess } from '#vendors';
 import { eventually } from '../../../../test/harness/eventually.js';
-import { ConnectionsHarness, connect, newAthlete, plainHttp, type Worker } from '../connections.harness.js';
+import {
+  ConnectionsHarness,
+  connect,
+  newAthlete,
+  plainHttp,
+  tokenIn,
+  type ConnectionsWorker,
+} from '../connections.harness.js';
 import { ConnectionStore } from '../connection-store.js';
 import { Vault } from '../crypto/vault.js';
 import { type Http } from '../oauth/http.js';
@@ -13,7 +20,7 @@ import { type Provider } from '../oauth/provider.js';
 const REFRESHER = new URL('../../../../test/harness/refresher.mjs', import.meta.url).pathname;
 
 let harness: ConnectionsHarness;
-let worker: Worker;
+let worker: ConnectionsWorker;
 beforeAll(async () => {
   harness = await ConnectionsHarness.open();
   worker = await harness.worker();
@@ -21,12 +28,12 @@ beforeAll(async () => {
 afterEach(() => harness.simulator.clearFaults());
 afterAll(() => harness.close());
 
-// Oura and WHOOP rotate with every refresh and let the old token die at once: the hardest case.
+// Oura and WHOOP rotate the refresh token with every refresh and end the old refresh token at once. This is the hardest case.
 async function connected(provider: Provider = 'oura', { expired = true } = {}) {
   const athlete = await newAthlete(worker);
   const vendorId = await harness.simulator.newAthlete(provider);
   await connect(harness, worker, athlete, provider, { athlete_id: vendorId });
-  const { token } = await worker.connections.access(athlete, provider);
+  const token = await tokenIn(worker.tokens.access(athlete, provider));
   if (expired) await expire(athlete);
   return { athlete, vendorId, token };
 }
@@ -47,13 +54,9 @@ async function leaseLeftMs(athlete: string): Promise<number> {
 }
 const statusOf = async (athlete: string) => (await worker.connections.list(athlete))[0]?.status;
 const tokenCalls = (provider: Provider = 'oura') => harness.simulator.calls(provider, 'token');
-const codeOf = (asked: Promise<unknown>) =>
-  asked.then(
-    () => 'fine',
-    (error: Error & { code?: string }) => error.code ?? error.message,
-  );
+const kindOf = async (access: Promise<TokenAccess>) => (await access).kind;
 
-/** Counts the answers, and may hold them back. */
+/** An HTTP client that counts the answers and runs `after` before it returns an answer. */
 function spy(after: () => Promise<void>) {
   let answers = 0;
   const http: Http = {
@@ -67,58 +70,58 @@ function spy(after: () => Promise<void>) {
   return { http, answers: () => answers };
 }
 
-describe('access', () => {
-  it('gives the token it has while that lives, without a call', async () => {
+describe('AccessTokens.access', () => {
+  it('returns the stored access token without a call while it has not expired', async () => {
     const { athlete, token } = await connected('oura', { expired: false });
     const before = await tokenCalls();
-    expect((await worker.connections.access(athlete, 'oura')).token).toBe(token);
+    expect(await tokenIn(worker.tokens.access(athlete, 'oura'))).toBe(token);
     expect(await tokenCalls()).toBe(before);
   });
 
-  it('renews ahead of the end, by minutes and not by an hour', async () => {
+  it('renews an access token three minutes before its end, but not ten minutes before', async () => {
     const { athlete, token } = await connected('oura', { expired: false });
     await expire(athlete, 10 * 60);
-    expect((await worker.connections.access(athlete, 'oura')).token).toBe(token);
+    expect(await tokenIn(worker.tokens.access(athlete, 'oura'))).toBe(token);
     await expire(athlete, 3 * 60);
-    expect((await worker.connections.access(athlete, 'oura')).token).not.toBe(token);
+    expect(await tokenIn(worker.tokens.access(athlete, 'oura'))).not.toBe(token);
   });
 
-  it('says who is not connected', async () => {
+  it('returns revoked for an access to the token of an athlete without a connection', async () => {
     const athlete = await newAthlete(worker);
-    expect(await codeOf(worker.connections.access(athlete, 'oura'))).toBe('CONNECTIONS.NOT_CONNECTED');
+    expect(await kindOf(worker.tokens.access(athlete, 'oura'))).toBe('revoked');
   });
 
-  it('makes one call for eight workers at once, and all get the new token', async () => {
+  it('eight workers at the same time refresh a token with one call, and all get the new token', async () => {
     const { athlete, token } = await connected();
     const workers = await Promise.all(Array.from({ length: 8 }, () => harness.worker()));
     const before = await tokenCalls();
-    const answers = await Promise.all(workers.map((one) => one.connections.access(athlete, 'oura')));
-    const tokens = new Set(answers.map((answer) => answer.token));
+    const answers = await Promise.all(workers.map((one) => tokenIn(one.tokens.access(athlete, 'oura'))));
+    const tokens = new Set(answers);
     expect(tokens.size).toBe(1);
     expect(tokens).not.toContain(token);
     expect((await tokenCalls()) - before).toBe(1);
-    // Whether the newest refresh token was kept, the next refresh tells.
+    // The next refresh succeeds only with the newest refresh token.
     await expire(athlete);
-    expect(await codeOf(worker.connections.access(athlete, 'oura'))).toBe('fine');
+    expect(await kindOf(worker.tokens.access(athlete, 'oura'))).toBe('token');
   });
 
-  it('makes one call for many callers of one worker, on a pool of two', async () => {
+  it('refreshes a token with one call for 30 callers of one worker with a pool of two', async () => {
     const { athlete } = await connected();
     const before = await tokenCalls();
-    await Promise.all(Array.from({ length: 30 }, () => worker.connections.access(athlete, 'oura')));
+    await Promise.all(Array.from({ length: 30 }, () => worker.tokens.access(athlete, 'oura')));
     expect((await tokenCalls()) - before).toBe(1);
   });
 
-  it('makes no second call for somebody who saw the old tokens and comes late', async () => {
+  it('a caller who read the tokens before the last refresh gets no claim to refresh them', async () => {
     const { athlete } = await connected();
-    const vault = new Vault(loadConfig(harness.env).encryptionKeys);
+    const vault = new Vault(loadProductConfig(harness.env).encryptionKeys);
     const store = new ConnectionStore(worker.database, vault);
     const seen = await store.find(athlete, 'oura');
-    await worker.connections.access(athlete, 'oura');
+    await worker.tokens.access(athlete, 'oura');
     expect(await store.claimRefresh(seen!, 1_000, 0)).toBeUndefined();
   });
 
-  it('holds no transaction and no connection while the vendor takes its time', async () => {
+  it('holds no transaction open during a call to the token endpoint', async () => {
     const { athlete } = await connected();
     let inTransaction = -1;
     const { http } = spy(async () => {
@@ -128,175 +131,174 @@ describe('access', () => {
       );
       inTransaction = rows[0]?.open ?? -1;
     });
-    await (await harness.worker({ http })).connections.access(athlete, 'oura');
+    await (await harness.worker({ http })).tokens.access(athlete, 'oura');
     expect(inTransaction).toBe(0);
   });
 });
 
 describe('a refresh that goes wrong', () => {
   it.each(['http_500', 'timeout', 'malformed', 'http_429', 'html'])(
-    'with %s leaves the connection as good as it was',
+    'keeps the connection active after a refresh that ends with %s',
     async (kind) => {
       const { athlete } = await connected();
       await harness.simulator.fault('oura', 'token', kind);
-      expect(await codeOf(worker.connections.access(athlete, 'oura'))).toBe('CONNECTIONS.VENDOR_UNREACHABLE');
+      expect(await kindOf(worker.tokens.access(athlete, 'oura'))).toBe('notNow');
       expect(await statusOf(athlete)).toBe('active');
-      // Before the vendor rotates, nothing is lost; a malformed answer comes after it did.
+      // A malformed answer comes after the vendor has rotated the token, so the next refresh fails.
       if (kind === 'malformed') return;
       await harness.simulator.clearFaults();
-      expect(await codeOf(worker.connections.access(athlete, 'oura'))).toBe('fine');
+      expect(await kindOf(worker.tokens.access(athlete, 'oura'))).toBe('token');
     },
   );
 
-  it('gives out the old token as long as that still works', async () => {
+  it('returns the old token if a refresh fails while the old token is still valid', async () => {
     const { athlete, token } = await connected('oura', { expired: false });
     await expire(athlete, 60);
     await harness.simulator.fault('oura', 'token', 'http_500');
-    expect((await worker.connections.access(athlete, 'oura')).token).toBe(token);
+    expect(await tokenIn(worker.tokens.access(athlete, 'oura'))).toBe(token);
   });
 
-  it('leaves a vendor that does not answer alone for a while, in all workers', async () => {
+  it('no worker refreshes a connection within the cooldown after a failed refresh', async () => {
     const { athlete } = await connected();
-    const patient = await Promise.all(
+    const workers = await Promise.all(
       [1, 2, 3, 4].map(() => harness.worker({ times: { cooldownMs: 60_000 } })),
     );
     await harness.simulator.fault('oura', 'token', 'http_500');
     const before = await tokenCalls();
-    const codes = await Promise.all(patient.map((one) => codeOf(one.connections.access(athlete, 'oura'))));
-    expect(new Set(codes)).toEqual(new Set(['CONNECTIONS.VENDOR_UNREACHABLE']));
+    const codes = await Promise.all(workers.map((one) => kindOf(one.tokens.access(athlete, 'oura'))));
+    expect(new Set(codes)).toEqual(new Set(['notNow']));
     expect((await tokenCalls()) - before).toBe(2);
   });
 
-  it('with a revoked grant needs the athlete, once and for all workers, without another call', async () => {
+  it('sets needs_reauth for all workers after one refresh of a revoked grant', async () => {
     const { athlete, vendorId } = await connected();
     await harness.simulator.deauthorize('oura', vendorId);
     const workers = await Promise.all(Array.from({ length: 4 }, () => harness.worker()));
     const before = await tokenCalls();
-    const codes = await Promise.all(workers.map((one) => codeOf(one.connections.access(athlete, 'oura'))));
-    expect(new Set(codes)).toEqual(new Set(['CONNECTIONS.NEEDS_REAUTH']));
-    expect(await codeOf(worker.connections.access(athlete, 'oura'))).toBe('CONNECTIONS.NEEDS_REAUTH');
+    const codes = await Promise.all(workers.map((one) => kindOf(one.tokens.access(athlete, 'oura'))));
+    expect(new Set(codes)).toEqual(new Set(['revoked']));
+    expect(await kindOf(worker.tokens.access(athlete, 'oura'))).toBe('revoked');
     expect((await tokenCalls()) - before).toBe(1);
 
     await connect(harness, worker, athlete, 'oura', { athlete_id: vendorId });
-    expect(await codeOf(worker.connections.access(athlete, 'oura'))).toBe('fine');
+    expect(await kindOf(worker.tokens.access(athlete, 'oura'))).toBe('token');
   });
 
-  it('with a client that the vendor does not know revokes nobody', async () => {
+  it('keeps the connection active if the vendor rejects our client at a refresh', async () => {
     const { athlete } = await connected();
     const misconfigured = await harness.worker({ env: { OURA_CLIENT_SECRET: 'wrong' } });
-    expect(await codeOf(misconfigured.connections.access(athlete, 'oura'))).toBe(
-      'CONNECTIONS.VENDOR_UNREACHABLE',
-    );
+    expect(await kindOf(misconfigured.tokens.access(athlete, 'oura'))).toBe('notNow');
     expect(await statusOf(athlete)).toBe('active');
-    expect(await codeOf(worker.connections.access(athlete, 'oura'))).toBe('fine');
+    expect(await kindOf(worker.tokens.access(athlete, 'oura'))).toBe('token');
   });
 
-  it('with a lost answer tries the old token once more, and then needs the athlete', async () => {
+  it('retries a refresh once after a lost answer, and then sets needs_reauth', async () => {
     const { athlete } = await connected();
     await harness.simulator.fault('oura', 'token', 'lost_answer', { count: 1 });
     const before = await tokenCalls();
-    expect(await codeOf(worker.connections.access(athlete, 'oura'))).toBe('CONNECTIONS.NEEDS_REAUTH');
-    expect(await codeOf(worker.connections.access(athlete, 'oura'))).toBe('CONNECTIONS.NEEDS_REAUTH');
+    expect(await kindOf(worker.tokens.access(athlete, 'oura'))).toBe('revoked');
+    expect(await kindOf(worker.tokens.access(athlete, 'oura'))).toBe('revoked');
     expect((await tokenCalls()) - before).toBe(2);
   });
 
-  it('that is slow does not overwrite what a later one brought', async () => {
+  it('a slow refresh leaves the tokens of a later refresh in place', async () => {
     const { athlete } = await connected('strava');
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const slow = spy(() => held);
     const slowWorker = await harness.worker({ http: slow.http, times: { leaseMs: 1 } });
-    const slowAccess = slowWorker.connections.access(athlete, 'strava');
-    await eventually('the slow one has its answer', () => slow.answers() === 1);
+    const slowAccess = tokenIn(slowWorker.tokens.access(athlete, 'strava'));
+    await eventually('the answer of the slow refresh', () => slow.answers() === 1);
 
-    const { token } = await worker.connections.access(athlete, 'strava');
+    const token = await tokenIn(worker.tokens.access(athlete, 'strava'));
     const after = await worker.database.query('select * from connection where athlete_id = $1', [athlete]);
     release();
-    expect((await slowAccess).token).toBe(token);
+    expect(await slowAccess).toBe(token);
     const later = await worker.database.query('select * from connection where athlete_id = $1', [athlete]);
     expect(later.rows).toEqual(after.rows);
   });
 
-  it('that is slow mends what a later one, refused because of it, took for the end', async () => {
+  it('stores the tokens of a slow refresh and sets the connection active again, though a later refresh was refused', async () => {
     const { athlete } = await connected();
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const slow = spy(() => held);
     const slowWorker = await harness.worker({ http: slow.http, times: { leaseMs: 1 } });
-    const slowAccess = slowWorker.connections.access(athlete, 'oura');
-    await eventually('the slow one has its answer', () => slow.answers() === 1);
+    const slowAccess = tokenIn(slowWorker.tokens.access(athlete, 'oura'));
+    await eventually('the answer of the slow refresh', () => slow.answers() === 1);
 
-    expect(await codeOf(worker.connections.access(athlete, 'oura'))).toBe('CONNECTIONS.NEEDS_REAUTH');
+    expect(await kindOf(worker.tokens.access(athlete, 'oura'))).toBe('revoked');
     release();
-    const { token } = await slowAccess;
-    expect((await worker.connections.access(athlete, 'oura')).token).toBe(token);
+    const token = await slowAccess;
+    expect(await tokenIn(worker.tokens.access(athlete, 'oura'))).toBe(token);
   });
 
-  it('that outlives its connection ends the grant it got', async () => {
+  it('revokes the new tokens of a refresh if the connection is deleted during the refresh', async () => {
     const { athlete, vendorId } = await connected('whoop');
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const slow = spy(() => held);
-    const slowAccess = codeOf(
-      (await harness.worker({ http: slow.http })).connections.access(athlete, 'whoop'),
-    );
-    await eventually('the slow one has its answer', () => slow.answers() === 1);
+    const slowAccess = kindOf((await harness.worker({ http: slow.http })).tokens.access(athlete, 'whoop'));
+    await eventually('the answer of the slow refresh', () => slow.answers() === 1);
     await worker.database.query('delete from connection where athlete_id = $1', [athlete]);
     release();
-    expect(await slowAccess).toBe('CONNECTIONS.NOT_CONNECTED');
-    expect(await worker.revocations.runOnce()).toBe(1);
+    expect(await slowAccess).toBe('revoked');
+    expect(await worker.revokeDue()).toBe(1);
     expect(await harness.simulator.isConnected(vendorId)).toBe(false);
   });
 });
 
-describe('a vendor with a grace for the old token', () => {
-  it('makes good a lost answer', async () => {
-    const kind = await ConnectionsHarness.open({ SIMULATOR_REFRESH_GRACE_SECONDS: '60' });
+describe('a vendor that accepts the old refresh token for 60 s', () => {
+  it('recovers from a lost refresh answer if the vendor accepts the old token for 60 s', async () => {
+    const lenient = await ConnectionsHarness.open({ SIMULATOR_REFRESH_GRACE_SECONDS: '60' });
     try {
-      const one = await kind.worker();
+      const one = await lenient.worker();
       const athlete = await newAthlete(one);
-      const vendorId = await kind.simulator.newAthlete('whoop');
-      await connect(kind, one, athlete, 'whoop', { athlete_id: vendorId });
+      const vendorId = await lenient.simulator.newAthlete('whoop');
+      await connect(lenient, one, athlete, 'whoop', { athlete_id: vendorId });
       await one.database.query("update connection set expires_at = now() - interval '1 second'");
-      await kind.simulator.fault('whoop', 'token', 'lost_answer', { count: 1 });
-      expect(await codeOf(one.connections.access(athlete, 'whoop'))).toBe('fine');
+      await lenient.simulator.fault('whoop', 'token', 'lost_answer', { count: 1 });
+      expect(await kindOf(one.tokens.access(athlete, 'whoop'))).toBe('token');
       await one.database.query("update connection set expires_at = now() - interval '1 second'");
-      expect(await codeOf(one.connections.access(athlete, 'whoop'))).toBe('fine');
+      expect(await kindOf(one.tokens.access(athlete, 'whoop'))).toBe('token');
     } finally {
-      await kind.close();
+      await lenient.close();
     }
   });
 });
 
-describe('a token that the vendor rejected', () => {
-  it('is renewed once, however many report it', async () => {
+describe('AccessTokens.rejected', () => {
+  it('renews a rejected token once for four workers that report it', async () => {
     const { athlete, token } = await connected('oura', { expired: false });
     const workers = await Promise.all(Array.from({ length: 4 }, () => harness.worker()));
     const before = await tokenCalls();
-    const ends = await Promise.all(workers.map((one) => one.connections.rejected(athlete, 'oura', token)));
-    expect(ends).toEqual(['renewed', 'renewed', 'renewed', 'renewed']);
+    const renewed = await Promise.all(
+      workers.map((one) => tokenIn(one.tokens.rejected(athlete, 'oura', token))),
+    );
+    expect(new Set(renewed).size).toBe(1);
+    expect(renewed).not.toContain(token);
     expect((await tokenCalls()) - before).toBe(1);
-    expect((await worker.connections.access(athlete, 'oura')).token).not.toBe(token);
-    expect(await worker.connections.rejected(athlete, 'oura', token)).toBe('renewed');
+    expect(await tokenIn(worker.tokens.access(athlete, 'oura'))).toBe(renewed[0]);
+    expect(await tokenIn(worker.tokens.rejected(athlete, 'oura', token))).toBe(renewed[0]);
     expect((await tokenCalls()) - before).toBe(1);
   });
 
-  it('is revoked where the refresh is refused too', async () => {
+  it('returns revoked for a rejected token whose refresh is refused as well', async () => {
     const { athlete, vendorId, token } = await connected('strava', { expired: false });
     await harness.simulator.deauthorize('strava', vendorId);
-    expect(await worker.connections.rejected(athlete, 'strava', token)).toBe('revoked');
+    expect(await kindOf(worker.tokens.rejected(athlete, 'strava', token))).toBe('revoked');
     const before = await tokenCalls('strava');
-    expect(await worker.connections.rejected(athlete, 'strava', token)).toBe('revoked');
+    expect(await kindOf(worker.tokens.rejected(athlete, 'strava', token))).toBe('revoked');
     expect(await tokenCalls('strava')).toBe(before);
     expect(await statusOf(athlete)).toBe('needs_reauth');
   });
 
-  it('of somebody who is gone is revoked', async () => {
-    expect(await worker.connections.rejected(await newAthlete(worker), 'strava', 'x')).toBe('revoked');
+  it('returns revoked for a rejected token of an athlete without a connection', async () => {
+    expect(await kindOf(worker.tokens.rejected(await newAthlete(worker), 'strava', 'x'))).toBe('revoked');
   });
 });
 
-describe('over processes', () => {
+describe('a refresh in several processes', () => {
   class Refresher {
     private constructor(
       private readonly child: ChildProcess,
@@ -311,11 +313,11 @@ describe('over processes', () => {
       return new Refresher(child, lines);
     }
 
-    async go(): Promise<Array<{ token?: string; code?: string }>> {
+    async go(): Promise<Array<{ token?: string }>> {
       const line = once(this.lines, 'line');
       this.child.stdin?.write('go\n');
       const [text] = (await line) as [string];
-      return JSON.parse(text) as Array<{ token?: string; code?: string }>;
+      return JSON.parse(text) as Array<{ token?: string }>;
     }
 
     async die(): Promise<NodeJS.Signals | null> {
@@ -325,7 +327,7 @@ describe('over processes', () => {
     }
   }
 
-  it('eight refreshers in two processes make one call and end with one token', async () => {
+  it('refreshes a token with one call for eight callers in two processes', async () => {
     const { athlete, token } = await connected();
     const options = { athleteId: athlete, instances: 4 };
     const processes = await Promise.all([Refresher.start(options), Refresher.start(options)]);
@@ -338,12 +340,12 @@ describe('over processes', () => {
   });
 
   it.each([
-    // Strava answers an early refresh with the tokens there are: the next one gets through.
-    ['strava', 'fine'],
-    // The rotated token died with the process: only the athlete can mend it.
-    ['oura', 'CONNECTIONS.NEEDS_REAUTH'],
+    // Strava answers an early refresh with the current tokens, so the next refresh succeeds.
+    ['strava', 'token'],
+    // The rotated token is lost with the process, so the athlete has to connect again.
+    ['oura', 'revoked'],
   ] as const)(
-    'one killed between answer and storing holds up the next for a lease (%s)',
+    'delays the next refresh until the lease ends if a process is killed before it stores the tokens (%s)',
     async (provider, end) => {
       const { athlete } = await connected(provider);
       const before = await tokenCalls(provider);
@@ -360,11 +362,11 @@ describe('over processes', () => {
 
       const leftMs = await leaseLeftMs(athlete);
       const startedAt = performance.now();
-      expect(await codeOf(worker.connections.access(athlete, provider))).toBe(end);
+      expect(await kindOf(worker.tokens.access(athlete, provider))).toBe(end);
       expect(performance.now() - startedAt).toBeGreaterThan(leftMs - 50);
       expect((await tokenCalls(provider)) - before).toBe(2);
       await expire(athlete, 3_600 * 5);
-      expect(await codeOf(worker.connections.access(athlete, provider))).toBe(end);
+      expect(await kindOf(worker.tokens.access(athlete, provider))).toBe(end);
       expect((await tokenCalls(provider)) - before).toBe(2);
     },
   );

@@ -1,50 +1,97 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DependencyUnavailable, type Logger, OneAtATime, type TimeScale } from '#platform';
-import { type Claim, type ConnectionStore, type StoredConnection } from '../connection-store.js';
-import { NeedsReauth, NotConnected, VendorUnreachable } from '../errors.js';
-import { refreshes } from '../metrics.js';
+import { Counter } from 'prom-client';
+import {
+  DependencyUnavailable,
+  leaseLength,
+  type Logger,
+  OneAtATime,
+  startAtZero,
+  type TimeScale,
+} from '#platform';
+import { type TokenAccess, VENDOR_IDS, VENDORS } from '#vendors';
+import { type RefreshClaim, type ConnectionStore, type StoredConnection } from '../connection-store.js';
+import { type Provider } from '../oauth/provider.js';
 import { type OfferedProvider, type Providers } from '../oauth/providers.js';
-import { type TokenAnswer, type TokenEndpoint, type Tokens } from '../oauth/token-endpoint.js';
+import { type TokenAnswer, type Tokens } from '../oauth/token-answer.js';
+import { type TokenEndpoint } from '../oauth/token-endpoint.js';
 import { type Revocations } from '../revocation/revocations.js';
 
-// Real time: a network is not faster in a faster world.
+// TIME_SCALE does not shorten calls over a network.
 const ATTEMPT_MS = 4_500;
-const SECOND_TRY_AFTER_MS = 200;
-const LONGEST_REFRESH_MS = 2 * ATTEMPT_MS + 2 * SECOND_TRY_AFTER_MS;
-// An answer that is not stored is a connection lost, so a database that is away for a moment is waited for.
+const SECOND_ATTEMPT_AFTER_MS = 200;
+const LONGEST_REFRESH_MS = 2 * ATTEMPT_MS + 2 * SECOND_ATTEMPT_AFTER_MS;
+// If the new tokens are not stored, the athlete has to connect again: the vendor may have ended the old refresh token.
 const STORE_PAUSES_MS = [100, 300, 900, 2_700];
 
 const LEASE_MS = 30_000;
 const COOLDOWN_MS = 10_000;
-const PATIENCE_MS = 15_000;
-const FIRST_LOOK_MS = 40;
-const LONGEST_LOOK_MS = 500;
+const MAX_WAIT_MS = 15_000;
+const FIRST_POLL_MS = 40;
+const LONGEST_POLL_MS = 500;
+
+export const refreshes = new Counter({
+  name: 'oauth_refreshes_total',
+  help: 'Refreshes of an access token that this process asked a vendor for',
+  labelNames: ['provider', 'result'],
+});
+startAtZero(
+  refreshes,
+  VENDOR_IDS.flatMap((provider) =>
+    ['granted', 'refused', 'app_refused', 'unclear'].map((result) => ({ provider, result })),
+  ),
+);
+
+/** Why there is no token now. */
+export type NoToken = Exclude<TokenAccess, { kind: 'token' }>;
+
+/** Returns the athlete's connection while the vendor's grant lasts. */
+export async function activeConnection(
+  store: ConnectionStore,
+  athleteId: string,
+  provider: Provider,
+): Promise<StoredConnection | NoToken> {
+  const { title } = VENDORS[provider];
+  const connection = await store.find(athleteId, provider);
+  if (!connection) return { kind: 'revoked', reason: `${title} is not connected` };
+  if (connection.status !== 'needs_reauth') return connection;
+  return { kind: 'revoked', reason: `${title} has ended the connection: connect it again` };
+}
 
 export interface RenewalTimes {
-  /** How long a refresh under way keeps others out. Judged by the database's clock. */
+  /** The lease of a refresh, by the database's clock. No other process claims the refresh before the lease ends. */
   readonly leaseMs: number;
-  /** How long a vendor that did not answer is left alone, by all processes. */
+  /** How long no process refreshes this connection after a refresh without a clear answer. */
   readonly cooldownMs: number;
-  /** How long somebody waits for a refresh that others are doing. */
-  readonly patienceMs: number;
+  /** The time that a caller waits for a refresh by another process. */
+  readonly maxWaitMs: number;
 }
 
 export function renewalTimes(timeScale: TimeScale): RenewalTimes {
   return {
-    // Longer than the longest refresh, or two would be under way in good health.
-    leaseMs: Math.max(timeScale.guard(LEASE_MS), LONGEST_REFRESH_MS + 2_600),
+    // The lease is longer than the longest refresh. Otherwise a second process could refresh while the first process still does.
+    leaseMs: leaseLength(timeScale, LEASE_MS, LONGEST_REFRESH_MS + 2_600),
     cooldownMs: timeScale.sweep(COOLDOWN_MS),
-    patienceMs: PATIENCE_MS,
+    maxWaitMs: MAX_WAIT_MS,
   };
 }
 
 /**
- * Renews a connection's tokens once, however many processes want it. Whoever gets the lease asks the vendor; the others
- * look at the row until its tokens have changed. No transaction is open meanwhile, and what became of it is always read
- * from the row, never concluded from one's own call: a slower or a faster refresh may have come in between.
+ * Renews a connection's tokens, once for all callers in all processes. The process that claims the refresh calls the vendor. The other
+ * processes read the row every 20 to 750 ms, for 15 s at most, until its tokens have changed. No transaction is open during the call.
+ * Every process reads the result from the row, because another refresh may have written newer tokens.
+ *
+ * | attempt                                          | after          | cumulative      |
+ * | ------------------------------------------------ | -------------- | --------------- |
+ * | 1st call to the vendor                           | 0              | 4.5 s at most   |
+ * | 2nd call, if the first was unclear, but not 429  | 0.1 … 0.3 s    | 9.3 s at most   |
+ * | next refresh, by any process                     | 10 s           |                 |
+ *
+ * The new tokens are stored at once. While Postgres is away, the process tries again 0.1, 0.4, 1.3 and 4 s later. Not guaranteed: new
+ * tokens are lost if the process dies before it stores them. A vendor that rotates refresh tokens then rejects the next refresh, and the
+ * athlete has to connect again.
  */
 export class Renewal {
-  private readonly running = new OneAtATime<StoredConnection>();
+  private readonly running = new OneAtATime<StoredConnection | NoToken>();
 
   constructor(
     private readonly store: ConnectionStore,
@@ -55,8 +102,8 @@ export class Renewal {
     private readonly logger: Logger,
   ) {}
 
-  /** Newer tokens than those of `seen`. Throws NotConnected, NeedsReauth or VendorUnreachable. */
-  renewed(seen: StoredConnection): Promise<StoredConnection> {
+  /** Returns newer tokens than those of `seen`. */
+  renewed(seen: StoredConnection): Promise<StoredConnection | NoToken> {
     return this.running.run(`${seen.id} ${seen.tokenFence}`, () => this.renew(seen));
   }
 
@@ -64,40 +111,42 @@ export class Renewal {
     return failedMsAgo < this.times.cooldownMs;
   }
 
-  private unreachable({ provider }: StoredConnection): VendorUnreachable {
-    return new VendorUnreachable(provider, Math.max(1, Math.ceil(this.times.cooldownMs / 1_000)));
+  private unreachable({ provider }: StoredConnection): NoToken {
+    const reason = `${VENDORS[provider].title} cannot be reached`;
+    const retryAfterMs = Math.max(1_000, this.times.cooldownMs);
+    return { kind: 'notNow', because: 'tokenUnavailable', retryAfterMs, reason };
   }
 
-  private async renew(seen: StoredConnection): Promise<StoredConnection> {
+  private async renew(seen: StoredConnection): Promise<StoredConnection | NoToken> {
     const provider = this.providers.offered(seen.provider);
-    const { leaseMs, cooldownMs, patienceMs } = this.times;
-    const endsAt = performance.now() + patienceMs;
+    const { leaseMs, cooldownMs, maxWaitMs } = this.times;
+    const endsAt = performance.now() + maxWaitMs;
     let current = seen;
-    for (let look = FIRST_LOOK_MS; ; look = Math.min(look * 1.5, LONGEST_LOOK_MS)) {
-      if (this.isCoolingDown(current)) throw this.unreachable(current);
+    for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(pollMs * 1.5, LONGEST_POLL_MS)) {
+      if (this.isCoolingDown(current)) return this.unreachable(seen);
       const claim = await this.store.claimRefresh(seen, leaseMs, cooldownMs);
       if (claim) await this.refresh(provider, seen, claim);
-      else await pause(look * (0.5 + Math.random()));
+      else await pause(pollMs * (0.5 + Math.random()));
 
-      current = await this.lookAgain(seen);
-      if (current.id !== seen.id || current.tokenFence !== seen.tokenFence) return current;
-      if (performance.now() > endsAt) throw this.unreachable(current);
+      const found = await activeConnection(this.store, seen.athleteId, seen.provider);
+      if ('kind' in found || found.id !== seen.id || found.tokenFence !== seen.tokenFence) return found;
+      if (performance.now() > endsAt) return this.unreachable(seen);
+      current = found;
     }
   }
 
-  private async lookAgain({ athleteId, provider }: StoredConnection): Promise<StoredConnection> {
-    const current = await this.store.find(athleteId, provider);
-    if (!current) throw new NotConnected(provider);
-    if (current.status === 'needs_reauth') throw new NeedsReauth(provider);
-    return current;
-  }
-
-  private async refresh(provider: OfferedProvider, seen: StoredConnection, claim: Claim): Promise<void> {
-    const answer = await this.askTwice(provider, claim.refreshToken);
+  private async refresh(
+    provider: OfferedProvider,
+    seen: StoredConnection,
+    claim: RefreshClaim,
+  ): Promise<void> {
+    // Without a refresh token only the athlete can get a new token, as after a refusal.
+    if (claim.refreshToken === undefined) return this.store.endRefresh(seen, claim.fence, 'refused');
+    const answer = await this.refreshTwice(provider, claim.refreshToken);
     refreshes.inc({ provider: provider.id, result: answer.kind });
     switch (answer.kind) {
       case 'granted':
-        return this.keep(seen, claim.fence, answer.tokens);
+        return this.storeTokens(seen, claim.fence, answer.tokens);
       case 'refused':
         return this.store.endRefresh(seen, claim.fence, 'refused');
       case 'app_refused':
@@ -105,29 +154,29 @@ export class Renewal {
         const { status } = answer;
         const facts = { provider: provider.id, status, err: 'cause' in answer ? answer.cause : undefined };
         if (answer.kind === 'app_refused') this.logger.error(facts, 'the vendor does not accept our client');
-        else this.logger.warn(facts, 'a refresh brought no answer');
+        else this.logger.warn(facts, 'a refresh got no clear answer');
         return this.store.endRefresh(seen, claim.fence, 'unclear');
       }
     }
   }
 
   /**
-   * Where nobody knows what became of the first call, the vendor may have rotated the token and its answer been lost:
-   * vendors let the old token work a moment longer for that.
+   * After an unclear answer the vendor may have rotated the token. Some vendors accept the old token for a short time then, so one more
+   * attempt may still get the new tokens.
    */
-  private async askTwice(provider: OfferedProvider, refreshToken: string): Promise<TokenAnswer> {
-    const ask = () => this.endpoint.refresh(provider, refreshToken, AbortSignal.timeout(ATTEMPT_MS));
-    const first = await ask();
+  private async refreshTwice(provider: OfferedProvider, refreshToken: string): Promise<TokenAnswer> {
+    const attempt = () => this.endpoint.refresh(provider, refreshToken, AbortSignal.timeout(ATTEMPT_MS));
+    const first = await attempt();
     if (first.kind !== 'unclear' || first.status === 429) return first;
-    await pause(SECOND_TRY_AFTER_MS * (0.5 + Math.random()));
-    return ask();
+    await pause(SECOND_ATTEMPT_AFTER_MS * (0.5 + Math.random()));
+    return attempt();
   }
 
-  private async keep(seen: StoredConnection, fence: string, tokens: Tokens): Promise<void> {
+  private async storeTokens(seen: StoredConnection, fence: string, tokens: Tokens): Promise<void> {
     for (const pauseMs of [...STORE_PAUSES_MS, undefined]) {
       try {
         const isStored = await this.store.storeRefreshed(seen, fence, tokens);
-        return isStored ? undefined : await this.endOrphan(seen, tokens);
+        return isStored ? undefined : await this.revokeOrphan(seen, tokens);
       } catch (error) {
         if (!(error instanceof DependencyUnavailable) || pauseMs === undefined) throw error;
         await pause(pauseMs);
@@ -135,8 +184,8 @@ export class Renewal {
     }
   }
 
-  /** Disconnected while the answer was under way: what was revoked then was the token before this one. */
-  private async endOrphan({ provider, vendorAthleteId }: StoredConnection, tokens: Tokens): Promise<void> {
+  /** Queues a revocation of the new tokens if the athlete disconnected meanwhile. If the account is connected, `add` does nothing. */
+  private async revokeOrphan({ provider, vendorAthleteId }: StoredConnection, tokens: Tokens): Promise<void> {
     await this.revocations.add({ provider, vendorAthleteId, ...tokens });
   }
 }

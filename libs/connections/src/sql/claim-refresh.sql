@@ -1,4 +1,5 @@
--- One at a time, only while the tokens are those that were found to be too old, and not just after a vendor was silent.
+-- Claims the refresh. Returns no row in three cases: another process holds the lease, the tokens have changed since the caller read them
+-- ($2), or a refresh ended without a clear answer less than $4 ms ago.
 update connection
 set
   refresh_fence = refresh_fence + 1,

@@ -1,4 +1,4 @@
--- Of the newest refresh only: an older one knows less than the one under way.
+-- Records the end of the newest refresh only: an older refresh must not overwrite the state of a newer one.
 update connection
 set
   status = case when $3::boolean then 'needs_reauth' else status end,

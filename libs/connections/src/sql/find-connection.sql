@@ -1,3 +1,4 @@
+-- Ages are computed here, by the database's clock, so that the clocks of the processes may differ.
 select
   c.id,
   c.athlete_id,

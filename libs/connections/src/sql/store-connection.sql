@@ -1,5 +1,5 @@
--- No row: the athlete has another account of this vendor connected. The account being somebody else's violates
--- connection_one_owner. Refreshes under way got an earlier number and cannot overwrite this.
+-- Returns no row if the athlete has another account of this vendor connected. Violates connection_one_owner if another athlete has
+-- connected the account. A refresh that has already begun has a lower fence and cannot overwrite these tokens.
 insert into connection as c (
   athlete_id, provider, vendor_athlete_id, scopes, access_token, refresh_token, key_version, expires_at
 )

@@ -1,10 +1,11 @@
--- Only over the answer of an earlier refresh. A later one that was refused meanwhile was refused because of this one.
+-- Overwrites only the tokens of an earlier refresh. Sets the status to active, also after a later refresh was refused: the
+-- vendor refused the later refresh because this refresh had already used the refresh token.
 update connection
 set
   status = 'active',
   access_token = $3,
   refresh_token = coalesce($4, refresh_token),
-  -- A refresh token that stays is still sealed with the key it had.
+  -- Without a new refresh token the old one stays, encrypted with its old key.
   key_version = case when $4::text is null then key_version else $5::integer end,
   expires_at = least(to_timestamp($6::float8), clock_timestamp() + $7::float8 * interval '1 second'),
   token_fence = $2,

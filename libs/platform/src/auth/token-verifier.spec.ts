@@ -2,7 +2,15 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT, type CryptoKey } from 'jose';
+import {
+  CompactSign,
+  type CryptoKey,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  SignJWT,
+  UnsecuredJWT,
+} from 'jose';
 import { SystemClock } from '../clock/clock.js';
 import { Unauthenticated } from '../errors/app-error.js';
 import { SigningKeysUnavailable, TokenVerifier } from './token-verifier.js';
@@ -21,18 +29,60 @@ function signed(claims: Record<string, unknown>, secret = SECRET, alg = 'HS256')
 }
 
 describe('a token signed with the shared secret', () => {
-  it('names its caller', async () => {
+  it('TokenVerifier returns athlete, role and issuer of a token signed with the shared secret', async () => {
     const caller = await verifier().verify(await signed({ ...valid(), role: 'admin' }));
     expect(caller).toMatchObject({ athleteId: SUBJECT, role: 'admin', issuer: 'us' });
   });
 
-  it('speaks for an athlete unless the role says admin', async () => {
+  it('TokenVerifier lower-cases a subject that is a UUID, and keeps the case of any other subject', async () => {
+    const subjectOf = async (sub: string) => {
+      const { athleteId, subject } = await verifier().verify(await signed({ ...valid(), sub }));
+      return { athleteId, subject };
+    };
+    expect(await subjectOf(SUBJECT.toUpperCase())).toEqual({ athleteId: SUBJECT, subject: SUBJECT });
+    expect((await subjectOf('auth0|ANN')).subject).toBe('auth0|ANN');
+    expect((await subjectOf('auth0|ANN')).athleteId).not.toBe((await subjectOf('auth0|ann')).athleteId);
+  });
+
+  // As text, because a number such as 1e999 is Infinity when it is parsed, and null when it is written.
+  const signedText = (payload: string) =>
+    new CompactSign(new TextEncoder().encode(payload)).setProtectedHeader({ alg: 'HS256' }).sign(key(SECRET));
+  const valuesOf = (claims: Record<string, string>) =>
+    Object.entries({ sub: `"${SUBJECT}"`, iss: '"us"', aud: '"api"', exp: '9e9', ...claims })
+      .map(([name, value]) => `"${name}":${value}`)
+      .join();
+
+  it.each(['8.64e12', '8640000000001', '9007199254740993', '1e300', '1e999'])(
+    'TokenVerifier ends a token with the expiry %s in the year 9999, the last that a time of the API can name',
+    async (exp) => {
+      const { expiresAtMs } = await verifier().verify(await signedText(`{${valuesOf({ exp })}}`));
+      expect(new Date(expiresAtMs).toISOString()).toBe('9999-12-31T23:59:59.999Z');
+    },
+  );
+
+  it.each(['iat', 'nbf'])('TokenVerifier accepts a token whose %s lies before all dates', async (claim) => {
+    for (const long of ['-8640000000001', '-1e300', '-1e999'])
+      await expect(
+        verifier().verify(await signedText(`{${valuesOf({ [claim]: long })}}`)),
+      ).resolves.toMatchObject({
+        athleteId: SUBJECT,
+      });
+  });
+
+  it.each(['exp', 'iat', 'nbf'])('TokenVerifier refuses a token whose %s is no number', async (claim) => {
+    for (const odd of ['"9e9"', 'null', '[9e9]', '{}', 'true'])
+      await expect(
+        verifier().verify(await signedText(`{${valuesOf({ [claim]: odd })}}`)),
+      ).rejects.toBeInstanceOf(Unauthenticated);
+  });
+
+  it('TokenVerifier returns the role admin only for the role claim admin, and otherwise the role athlete', async () => {
     for (const role of [undefined, 'ADMIN', 'root', ['admin'], true]) {
       expect((await verifier().verify(await signed({ ...valid(), role }))).role).toBe('athlete');
     }
   });
 
-  it('gives a foreign subject the same athlete every time, and another per issuer', async () => {
+  it('TokenVerifier derives a fixed athlete id from issuer and subject if the subject is no UUID', async () => {
     const open = verifier({ issuer: undefined });
     const idFor = async (iss: string) =>
       (await open.verify(await signed({ ...valid(), sub: 'auth0|17', iss }))).athleteId;
@@ -40,7 +90,7 @@ describe('a token signed with the shared secret', () => {
     expect(await idFor('them')).not.toBe(await idFor('us'));
   });
 
-  it('takes an upper-case UUID for the same athlete', async () => {
+  it('TokenVerifier returns the same athlete for a UUID in upper case', async () => {
     expect(
       (await verifier().verify(await signed({ ...valid(), sub: SUBJECT.toUpperCase() }))).athleteId,
     ).toBe(SUBJECT);
@@ -48,7 +98,7 @@ describe('a token signed with the shared secret', () => {
 
   const forged: ReadonlyArray<readonly [string, () => Promise<string> | string]> = [
     ['another secret', () => signed(valid(), 'another-secret-of-at-least-32-characters')],
-    ['alg none', () => new UnsecuredJWT(valid()).encode()],
+    ['the algorithm none', () => new UnsecuredJWT(valid()).encode()],
     ['an algorithm we did not choose', () => signed(valid(), SECRET.repeat(2), 'HS512')],
     [
       'a changed payload',
@@ -59,24 +109,27 @@ describe('a token signed with the shared secret', () => {
         ),
     ],
     ['a cut signature', async () => (await signed(valid())).slice(0, -4)],
-    ['an expired token', () => signed({ ...valid(), iat: nowSeconds() - 900, exp: nowSeconds() - 300 })],
+    ['an expiry in the past', () => signed({ ...valid(), iat: nowSeconds() - 900, exp: nowSeconds() - 300 })],
     ['no expiry', () => signed({ ...valid(), exp: undefined })],
-    ['not yet valid', () => signed({ ...valid(), nbf: nowSeconds() + 300 })],
-    ['issued in the future', () => signed({ ...valid(), iat: nowSeconds() + 300, exp: nowSeconds() + 900 })],
+    ['a validity that begins later', () => signed({ ...valid(), nbf: nowSeconds() + 300 })],
+    [
+      'an issue time in the future',
+      () => signed({ ...valid(), iat: nowSeconds() + 300, exp: nowSeconds() + 900 }),
+    ],
     ['another issuer', () => signed({ ...valid(), iss: 'them' })],
     ['another audience', () => signed({ ...valid(), aud: 'their-api' })],
     ['no subject', () => signed({ ...valid(), sub: undefined })],
-    ['a subject that no database can hold', () => signed({ ...valid(), sub: 'a\u0000b' })],
-    ['half a character for a subject', () => signed({ ...valid(), sub: 'a\ud800' })],
+    ['a NUL in the subject', () => signed({ ...valid(), sub: 'a\u0000b' })],
+    ['half a surrogate pair in the subject', () => signed({ ...valid(), sub: 'a\ud800' })],
     ['a blank subject', () => signed({ ...valid(), sub: ' ' })],
-    ['garbage', () => 'a.b.c'],
-    ['nothing', () => ''],
+    ['no structure of a token', () => 'a.b.c'],
+    ['an empty text', () => ''],
   ];
-  it.each(forged)('is refused: %s', async (_, token) => {
+  it.each(forged)('TokenVerifier refuses a token with %s', async (_, token) => {
     await expect(verifier().verify(await token())).rejects.toBeInstanceOf(Unauthenticated);
   });
 
-  it('stops working when it expires, though it was seen before', async () => {
+  it('TokenVerifier does not recall a remembered token that has expired', async () => {
     const clock = { at: Date.now(), nowMs: () => clock.at };
     const remembering = new TokenVerifier({ keys: { secret: SECRET } }, clock);
     const token = await signed(valid());
@@ -109,14 +162,14 @@ describe('a token signed with a private key', () => {
   const signedWith = (privateKey: CryptoKey, kid = 'one') =>
     new SignJWT(valid()).setProtectedHeader({ alg: 'ES256', kid }).sign(privateKey);
 
-  it('is checked against the published keys, which are fetched once', async () => {
+  it('TokenVerifier verifies tokens with the published keys, and fetches the keys once', async () => {
     const open = verifier({ keys: { jwksUrl } });
     for (let time = 0; time < 3; time += 1)
       expect((await open.verify(await signedWith(keys.privateKey))).athleteId).toBe(SUBJECT);
     expect(fetches).toBe(1);
   });
 
-  it('is refused when the key is unknown, or foreign under a known name', async () => {
+  it('TokenVerifier refuses a token with an unknown key id, and a token signed with another key under a known id', async () => {
     const stranger = await generateKeyPair('ES256');
     const open = verifier({ keys: { jwksUrl } });
     await expect(open.verify(await signedWith(stranger.privateKey, 'two'))).rejects.toBeInstanceOf(
@@ -125,12 +178,12 @@ describe('a token signed with a private key', () => {
     await expect(open.verify(await signedWith(stranger.privateKey))).rejects.toBeInstanceOf(Unauthenticated);
   });
 
-  it('cannot be forged with the public key as an HMAC secret', async () => {
+  it('TokenVerifier refuses a token signed with the public key as an HMAC secret', async () => {
     const forged = await signed(valid(), await exportSPKI(keys.publicKey));
     await expect(verifier({ keys: { jwksUrl } }).verify(forged)).rejects.toBeInstanceOf(Unauthenticated);
   });
 
-  it('is checked against every key that could be meant where it names none', async () => {
+  it('TokenVerifier tries every published key for a token without a key id', async () => {
     const nameless = await new SignJWT(valid()).setProtectedHeader({ alg: 'ES256' }).sign(keys.privateKey);
     const other = await exportJWK((await generateKeyPair('ES256', { extractable: true })).publicKey);
     const two = await publish({
@@ -143,7 +196,7 @@ describe('a token signed with a private key', () => {
     two.server.close();
   });
 
-  it('is not called forged while the issuer publishes nonsense, which is asked for once and not per request', async () => {
+  it('TokenVerifier throws SigningKeysUnavailable for malformed keys, and fetches them once for several requests', async () => {
     const broken = await publish({ foo: 1 });
     const open = verifier({ keys: { jwksUrl: broken.url } });
     const token = await signedWith(keys.privateKey);
@@ -156,9 +209,9 @@ describe('a token signed with a private key', () => {
   });
 
   it.each<[string, (response: ServerResponse, keySet: string) => void]>([
-    ['more than keys', (response, keySet) => void response.end(keySet + ' '.repeat(300_000))],
-    ['keys that never end', (response, keySet) => void response.write(keySet)],
-  ])('is neither accepted nor called forged while the issuer sends %s', async (_, answer) => {
+    ['a key set of 300 KB', (response, keySet) => void response.end(keySet + ' '.repeat(300_000))],
+    ['a key set that never ends', (response, keySet) => void response.write(keySet)],
+  ])('TokenVerifier throws SigningKeysUnavailable while the issuer sends %s', async (_, answer) => {
     const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256' };
     const issuer = await serve((response) => answer(response, JSON.stringify({ keys: [jwk] })));
     const open = verifier({ keys: { jwksUrl: issuer.url } });
@@ -169,7 +222,7 @@ describe('a token signed with a private key', () => {
     issuer.server.close();
   });
 
-  it('is neither accepted nor called forged while the keys cannot be fetched', async () => {
+  it('TokenVerifier throws SigningKeysUnavailable while the issuer refuses connections', async () => {
     const open = verifier({ keys: { jwksUrl: 'http://127.0.0.1:9/jwks' } });
     await expect(open.verify(await signedWith(keys.privateKey))).rejects.toBeInstanceOf(
       SigningKeysUnavailable,
@@ -177,7 +230,7 @@ describe('a token signed with a private key', () => {
   });
 });
 
-/** An issuer's key set on a server of its own. */
+/** Serves an issuer's key set on a new server. */
 async function publish(set: object): Promise<{ url: string; server: Server; fetches(): number }> {
   let fetches = 0;
   const published = await serve((response) => {

@@ -3,8 +3,9 @@ import {
   createRemoteJWKSet,
   customFetch,
   errors,
-  jwtVerify,
+  type FetchImplementation,
   type JWTPayload,
+  jwtVerify,
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
 } from 'jose';
@@ -12,33 +13,39 @@ import { LRUCache } from 'lru-cache';
 import { type Clock } from '../clock/clock.js';
 import { type Config } from '../config/config.js';
 import { AppError, Unauthenticated } from '../errors/app-error.js';
+import { isStorable } from '../http/validation.js';
 import { OneAtATime } from '../process/one-at-a-time.js';
-import { type Caller, athleteIdOf } from './caller.js';
-import { fetchKeys } from './fetch-keys.js';
+import { accountOf, athleteIdOf, canonicalSubject, type Person } from './caller.js';
 
-// Pinned by the kind of key: a token never chooses its own algorithm, so neither `none` nor an HMAC made with a public
-// key gets through.
+// The configured key decides the algorithms; the token never decides them. So a token with `none`, or with an HMAC made with a public key,
+// is refused.
 const SHARED_SECRET_ALGORITHMS = ['HS256'];
 const PUBLIC_KEY_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 
 const CLOCK_TOLERANCE_SECONDS = 30;
-// Verified tokens are remembered, which turns a signature check (about 40 µs) into a map look-up (under 1 µs): as long as they
-// are valid where the secret is ours, and for a minute where an issuer may withdraw a key.
+// A claim is any number, also 1e300. A later end than this has no form as a time of the API, and JavaScript has no date for it.
+const LATEST_END_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+// A remembered token costs a map look-up (under 1 µs) instead of a signature check (about 40 µs). A token signed with our own secret is
+// remembered until it expires. A token signed with an issuer's key is remembered for a minute, because the issuer may withdraw the key.
 const REMEMBERED_TOKENS = 10_000;
 const REMEMBERED_MS = 60_000;
 const KEYS_TIMEOUT_MS = 2_000;
 const KEYS_COOLDOWN_MS = 1_000;
 
-/** The issuer's keys could not be fetched: not the caller's fault, and it passes. */
+/** The issuer's keys could not be fetched. The token may be valid, so the caller should repeat the request. */
 export class SigningKeysUnavailable extends AppError {
-  override readonly code = 'AUTH.KEYS_UNAVAILABLE';
+  override readonly code = 'SIGNING_KEYS_UNAVAILABLE';
   override readonly kind = 'unavailable';
   override readonly retryAfterSeconds = 5;
 }
 
+/**
+ * Verifies bearer tokens by a shared secret or by an issuer's published keys. It does not check whether a token was revoked: a token is
+ * accepted until it expires.
+ */
 export class TokenVerifier {
-  private readonly remembered: LRUCache<string, Caller>;
-  private readonly verifying = new OneAtATime<Caller>();
+  private readonly remembered: LRUCache<string, Person>;
+  private readonly verifying = new OneAtATime<Person>();
   private readonly verifySignature: (token: string) => Promise<Verified>;
 
   constructor(
@@ -50,13 +57,13 @@ export class TokenVerifier {
     this.remembered = new LRUCache({ max: REMEMBERED_TOKENS, ttl });
   }
 
-  /** The caller of a token verified a moment ago. */
-  recall(token: string): Caller | undefined {
+  /** Returns the caller of a remembered token that has not expired. */
+  recall(token: string): Person | undefined {
     const known = this.remembered.get(token);
     return known && known.expiresAtMs > this.clock.nowMs() ? known : undefined;
   }
 
-  verify(token: string): Promise<Caller> {
+  verify(token: string): Promise<Person> {
     return this.verifying.run(token, async () => {
       const known = this.recall(token);
       if (known) return known;
@@ -78,21 +85,23 @@ export class TokenVerifier {
     }
   }
 
-  private callerOf(payload: JWTPayload): Caller {
-    const { sub: subject, iss: issuer = '', exp, iat } = payload;
-    if (typeof subject !== 'string' || subject.trim() === '')
-      throw new Unauthenticated('Token has no subject');
-    // Postgres holds neither a NUL nor half of a surrogate pair.
-    if (!isStorable(subject) || !isStorable(issuer)) throw new Unauthenticated('Token names nobody');
-    // jose accepts a token issued in the future; nobody honest makes one.
+  private callerOf(payload: JWTPayload): Person {
+    const { sub, iss: issuer = '', exp, iat } = payload;
+    if (typeof sub !== 'string' || sub.trim() === '') throw new Unauthenticated('Token has no subject');
+    const subject = canonicalSubject(sub);
+    if (!isStorable(subject) || !isStorable(issuer))
+      throw new Unauthenticated('Token has an invalid subject or issuer');
+    // jose accepts a token that was issued in the future. No honest issuer makes such a token.
     if (iat !== undefined && iat * 1_000 > this.clock.nowMs() + CLOCK_TOLERANCE_SECONDS * 1_000)
       throw new Unauthenticated('Token is issued in the future');
     return {
+      kind: 'person',
       athleteId: athleteIdOf(issuer, subject),
       subject,
       issuer,
       role: payload.role === 'admin' ? 'admin' : 'athlete',
-      expiresAtMs: (exp ?? 0) * 1_000,
+      expiresAtMs: Math.min((exp ?? 0) * 1_000, LATEST_END_MS),
+      account: accountOf(payload, subject),
     };
   }
 }
@@ -119,7 +128,7 @@ function signatureVerifier(auth: Config['auth']): (token: string) => Promise<Ver
   );
 }
 
-/** A token that names no key may be signed with any of the issuer's. */
+/** Tries each of the issuer's keys for a token without a key id. */
 async function verifyWithAnyKey(
   token: string,
   keys: JWTVerifyGetKey,
@@ -141,7 +150,7 @@ function unlessForged(error: unknown): undefined {
   if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
 }
 
-/** An issuer that is away is asked again after a moment, not by every request. */
+/** After a failed fetch of keys, throws the same error for 1 s. Without this pause, every request would fetch the keys again. */
 function withCooldown(verify: (token: string) => Promise<Verified>): (token: string) => Promise<Verified> {
   let failure: { readonly cause: unknown; readonly untilMs: number } | undefined;
   return async (token) => {
@@ -155,13 +164,30 @@ function withCooldown(verify: (token: string) => Promise<Verified>): (token: str
   };
 }
 
-function isStorable(text: string): boolean {
-  return !text.includes('\0') && Buffer.from(text).toString() === text;
-}
-
 function keysAreAway(cause: unknown): boolean {
   if (cause instanceof errors.JWKSTimeout || cause instanceof errors.JWKSInvalid) return true;
   // jose reports a failed fetch as a plain TypeError and a bad status as a bare JOSEError.
   if (cause instanceof errors.JOSEError) return cause.code === 'ERR_JOSE_GENERIC';
   return types.isNativeError(cause) && cause.message === 'fetch failed';
+}
+
+// A key set has a few KB.
+const MOST_KEY_BYTES = 256 * 1024;
+
+/** Bounds the size of an issuer's key set; jose bounds only the time. */
+const fetchKeys: FetchImplementation = async (url, options) => {
+  const response = await fetch(url, options);
+  if (response.status !== 200 || !response.body) return response;
+  return new Response(response.body.pipeThrough(atMost(MOST_KEY_BYTES)));
+};
+
+function atMost(bytes: number): TransformStream<Uint8Array, Uint8Array> {
+  let read = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      read += chunk.byteLength;
+      if (read > bytes) throw new RangeError(`More than ${bytes} bytes of keys`);
+      controller.enqueue(chunk);
+    },
+  });
 }

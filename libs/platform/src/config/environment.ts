@@ -1,45 +1,71 @@
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { parseRedisUrl, RedisUrlInvalid } from '../redis/redis-url.js';
+import {
+  addresses,
+  allowUnsafe,
+  days,
+  daysFrom,
+  http,
+  list,
+  oneOrZero,
+  onOrOff,
+  origin,
+  port,
+  secret,
+  url,
+  wholeNumber,
+} from './schemas.js';
+import { postgresUrl } from '../database/postgres-url.js';
 
-// Every variable the processes read, in one place: name → how its text becomes a value. What is not listed here is not
-// read anywhere. `.env.example` is tested against this table, and a name that is nearly one of these is a problem.
-
-const url = (...protocols: string[]) =>
-  z.string().refine((text) => isUrlOf(text, protocols), {
-    message: `must be a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`,
-  });
-const http = url('http:', 'https:').transform((text) => text.replace(/\/+$/, ''));
-const port = z
-  .string()
-  .regex(/^\d{1,5}$/, 'must be a port number')
-  .transform(Number)
-  .refine((number) => number <= 65_535, 'must be a port number');
-const wholeNumber = (min: number) =>
-  z.coerce
-    .number({ message: 'must be a whole number' })
-    .int('must be a whole number')
-    .min(min, `must be at least ${min}`);
-const onOrOff = z.enum(['on', 'off'], { message: 'must be on or off' }).transform((text) => text === 'on');
-const days = wholeNumber(1).refine((number) => number <= 3_650, 'must be at most 3650');
-const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean),
-);
-const addresses = z.string().refine(isAddressOrRange, 'must be IP addresses or ranges such as 10.0.0.0/8');
-const secret = (minLength: number) => z.string().min(minLength, `must have at least ${minLength} characters`);
+// Every variable that the processes read, with the schema that parses its text; each vendor adds its own (`vendor-settings.ts`). No other
+// variable is read anywhere. A test compares `.env.example` with these tables. `loadConfig` reports an unknown variable whose name is
+// similar to one of them.
 
 export const environment = {
-  DATABASE_URL: url('postgres:', 'postgresql:'),
-  REDIS_URL: url('redis:', 'rediss:'),
-  // Put before every key. A value such as `{pacekeeper}:` keeps all keys in one Redis Cluster slot.
-  REDIS_KEY_PREFIX: z.string().default(''),
-  NATS_URL: url('nats:', 'tls:'),
+  // One server, or several of which one takes writes: postgres://a,b/db?target_session_attrs=read-write
+  DATABASE_URL: postgresUrl,
+  // Postgres itself, if DATABASE_URL leads to a pooler: for LISTEN, migrations and locks of a session.
+  DATABASE_DIRECT_URL: postgresUrl.optional(),
+  // A streaming standby, for bodies of streams and lists.
+  DATABASE_READ_URL: url('postgres:', 'postgresql:').optional(),
+  REDIS_URL: z.string().superRefine(beRedisUrl),
+  // Prefix of every key, for a Redis that other programs use as well. A brace would begin a hash tag, and change the slots of our keys.
+  REDIS_KEY_PREFIX: z
+    .string()
+    .regex(/^[^{}]*$/, 'must not contain { or }')
+    .default(''),
+  NATS_URL: list.pipe(z.array(url('nats:', 'tls:'))).superRefine(haveOneLogin),
+  NATS_CREDS: z.string().superRefine(isCredentialsFile).optional(),
+  NATS_REPLICAS: z
+    .enum(['1', '3', '5'], {
+      message: 'must be 1, 3 or 5: an even number survives no more failures than the odd number below it',
+    })
+    .transform(Number)
+    .default(1),
+  START_WAIT_SECONDS: wholeNumber(0)
+    .refine((number) => number <= 3_600, 'must be at most 3600')
+    .default(60),
 
+  NODE_ENV: z.string().optional(),
+  ALLOW_UNSAFE: allowUnsafe.default(false),
+  HOST: z
+    .string()
+    .refine((text) => isIP(text) > 0 || text === 'localhost', 'must be an IP address or localhost')
+    .optional(),
   PORT: port.default(3_000),
   WORKER_PORT: port.default(3_001),
+  // If METRICS_PORT is set, the api and the worker serve /metrics on this port. Otherwise each of them serves /metrics on its own port.
+  METRICS_PORT: port.optional(),
+  DOCS: onOrOff.default(true),
+  CORS_ORIGINS: list.pipe(z.array(origin)).default([]),
+  SHUTDOWN_DELAY_SECONDS: wholeNumber(0)
+    .refine((seconds) => seconds <= 300, 'must be at most 300')
+    .default(0),
   PUBLIC_URL: http.optional(),
+  APP_NAME: z.string().min(1).max(60).default('Pacekeeper'),
+  APP_URL: http.optional(),
   RETURN_URLS: list.pipe(z.array(http)).default([]),
   TRUST_PROXY: list.pipe(z.array(addresses)).default([]),
   TIME_SCALE: z.coerce
@@ -48,6 +74,8 @@ export const environment = {
     .max(10_000)
     .default(1),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  // One of this many reads that succeed in time has a line in the log, chosen at random. 1: every read.
+  LOG_READS_EVERY: wholeNumber(1).default(100),
 
   JWT_SECRET: secret(32).optional(),
   JWKS_URL: http.optional(),
@@ -64,40 +92,41 @@ export const environment = {
     .refine((number) => number <= 3_600, 'must be at most 3600')
     .default(120),
 
-  STRAVA_API_URL: http.default('https://www.strava.com/api/v3'),
-  STRAVA_OAUTH_URL: http.default('https://www.strava.com/oauth'),
-  STRAVA_CLIENT_ID: z.string().min(1).optional(),
-  STRAVA_CLIENT_SECRET: z.string().min(1).optional(),
-  STRAVA_WEBHOOK_VERIFY_TOKEN: z.string().min(1).optional(),
-  STRAVA_WEBHOOK_PATH_SECRET: secret(16).optional(),
-  STRAVA_RETENTION_DAYS: days.optional(),
-  STRAVA_WRITE_BACK: onOrOff.default(false),
-
-  OURA_API_URL: http.default('https://api.ouraring.com'),
-  OURA_OAUTH_URL: http.default('https://cloud.ouraring.com/oauth'),
-  OURA_CLIENT_ID: z.string().min(1).optional(),
-  OURA_CLIENT_SECRET: z.string().min(1).optional(),
-
-  WHOOP_API_URL: http.default('https://api.prod.whoop.com/developer'),
-  WHOOP_OAUTH_URL: http.default('https://api.prod.whoop.com/oauth/oauth2'),
-  WHOOP_CLIENT_ID: z.string().min(1).optional(),
-  WHOOP_CLIENT_SECRET: z.string().min(1).optional(),
+  CHANGES_RETENTION_DAYS: days.default(30),
+  JOBS_RETENTION_DAYS: days.default(30),
+  IMPORTS_RETENTION_DAYS: days.default(90),
+  // A reconciliation reads the events of the last day, and a vendor may repeat an event for a day.
+  WEBHOOK_EVENTS_RETENTION_DAYS: daysFrom(2).default(7),
+  // Apps may rely on 30 days.
+  WEBHOOK_DELIVERIES_RETENTION_DAYS: daysFrom(30).default(30),
+  RECEIPTS_RETENTION_DAYS: days.default(365),
+  AUDIT_RETENTION_DAYS: days.default(365),
+  // Counters are rebuilt from the calls of the vendors' longest window, a day. The operators' pages show the calls of the last day, too.
+  LEDGER_RETENTION_DAYS: daysFrom(2).default(7),
 
   SLEEP_HISTORY_DAYS: days.default(90),
+  // Absent: nights are kept as long as their connection or athlete.
+  SLEEP_RETENTION_DAYS: days.optional(),
+
+  WEBHOOKS_ALLOW_PRIVATE: oneOrZero.default(false),
 
   BROKER_URL: http.optional(),
   GATE_CAPACITY: wholeNumber(1).default(100),
+  // Sessions per client address; a quarter of GATE_CAPACITY by default.
+  GATE_PER_ADDRESS: wholeNumber(1).optional(),
   GATE_GRACE_SECONDS: wholeNumber(0).default(30),
   GATE_IDLE_SECONDS: wholeNumber(1).default(60),
 
   OTEL_EXPORTER_OTLP_ENDPOINT: http.optional(),
 };
 
-// Read by the simulator, which parses its own; known here so that nobody is told it is misspelt.
-export const foreignNames = ['SIMULATOR_PORT', 'SIMULATOR_STATE'];
+// Variables of the simulator and of Node, which this schema does not parse. This list keeps `loadConfig` from reporting them as misspelt.
+export const foreignNames = ['SIMULATOR_HOST', 'SIMULATOR_PORT', 'SIMULATOR_STATE', 'NODE_EXTRA_CA_CERTS'];
 
-export const environmentSchema = z.object(environment);
-export type Environment = z.output<typeof environmentSchema>;
+export type Environment = z.output<z.ZodObject<typeof environment>>;
+
+/** The seed of a user's nkey. */
+export const NKEY_SEED = /\bSU[A-Z2-7]{56}\b/;
 
 export interface EncryptionKey {
   readonly version: number;
@@ -122,18 +151,42 @@ function parseEncryptionKeys(text: string, context: z.RefinementCtx): readonly E
   return keys.sort((a, b) => b.version - a.version);
 }
 
-function isUrlOf(text: string, protocols: readonly string[]): boolean {
-  if (!URL.canParse(text) || /\s/.test(text)) return false;
-  const { protocol, host } = new URL(text);
-  return protocols.includes(protocol) && host !== '';
+function beRedisUrl(text: string, context: z.RefinementCtx): void {
+  try {
+    parseRedisUrl(text);
+  } catch (error) {
+    if (!(error instanceof RedisUrlInvalid)) throw error;
+    context.addIssue({ code: 'custom', message: error.message });
+  }
 }
 
-function isAddressOrRange(text: string): boolean {
-  const [address = '', bits, ...more] = text.split('/');
-  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return (
-    longest > 0 &&
-    more.length === 0 &&
-    (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest))
-  );
+/** The client uses one login for all servers of the list, so all URLs must have the same user or token. */
+function haveOneLogin(urls: readonly string[], context: z.RefinementCtx): void {
+  const fail = (message: string) => context.addIssue({ code: 'custom', message });
+  if (urls.length === 0) fail('must name a server');
+  const parsed = urls.filter((text) => URL.canParse(text)).map((text) => new URL(text));
+  const logins = parsed.filter(({ username, password }) => username || password);
+  if (new Set(logins.map(({ username, password }) => `${username}:${password}`)).size > 1)
+    fail('names two different logins');
+  if (logins.some(({ username, password }) => !isDecodable(username) || !isDecodable(password)))
+    fail('has a user or password that is not percent-encoded');
+}
+
+/** NKEY_SEED finds the seed both in a credentials file, below its JWT, and in a file with nothing else. */
+function isCredentialsFile(file: string, context: z.RefinementCtx): void {
+  const fail = (message: string) => context.addIssue({ code: 'custom', message });
+  try {
+    if (!NKEY_SEED.test(readFileSync(file, 'utf8')))
+      fail("must name a credentials file or a file with a user's nkey seed (SU…)");
+  } catch (error) {
+    fail(`the file cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
 }

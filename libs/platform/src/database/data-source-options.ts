@@ -1,38 +1,55 @@
 import { type DataSourceOptions } from 'typeorm';
+import { type Primary, primaryOnly } from './primary.js';
+import { serversOf } from './postgres-url.js';
 
 export interface DatabaseLimits {
   readonly applicationName: string;
   readonly poolSize: number;
-  /** A statement that runs longer is cancelled: by the server, and just after by us, should the server be frozen. */
+  /** The server cancels a statement that runs longer. If the server is frozen, the client gives up 0.3 s after this time. */
   readonly statementTimeoutMs: number;
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const CLIENT_GRACE_MS = 300;
-// A session left open inside a transaction holds back vacuum for the whole cluster.
+// A session that idles in a transaction keeps vacuum from removing dead rows in the whole cluster.
 const IDLE_IN_TRANSACTION_MS = 10_000;
+
+/** Settings of a session. The server gets them with the connection; a pooler would refuse or ignore them. */
+export function sessionSettings({ statementTimeoutMs }: Pick<DatabaseLimits, 'statementTimeoutMs'>) {
+  return {
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+  };
+}
+
+/** The client's part: how long it waits for an answer. */
+export function clientSettings({ statementTimeoutMs }: Pick<DatabaseLimits, 'statementTimeoutMs'>) {
+  return { query_timeout: statementTimeoutMs + CLIENT_GRACE_MS, keepAlive: true };
+}
 
 export function dataSourceOptions(
   url: string,
-  { applicationName, poolSize, statementTimeoutMs }: DatabaseLimits,
+  limits: DatabaseLimits,
   onPoolError: (error: Error) => void,
+  { primary, isPooled = false }: { readonly primary?: Primary; readonly isPooled?: boolean } = {},
 ) {
+  const { applicationName, poolSize } = limits;
   return {
     type: 'postgres',
-    url,
+    // The first of several servers gives user, database and TLS; `primary` chooses the host.
+    url: serversOf(url)[0] ?? url,
     applicationName,
     poolSize,
-    // The schema is made by migrations alone.
+    // Only migrations change the schema.
     synchronize: false,
     installExtensions: false,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
-    // An idle connection that breaks must not end the process.
+    // Without a handler, an idle connection that breaks would end the process.
     poolErrorHandler: onPoolError,
     extra: {
-      statement_timeout: statementTimeoutMs,
-      query_timeout: statementTimeoutMs + CLIENT_GRACE_MS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      keepAlive: true,
+      ...(isPooled ? {} : sessionSettings(limits)),
+      ...clientSettings(limits),
+      ...(primary ? primaryOnly(primary) : {}),
     },
   } satisfies DataSourceOptions;
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openTestDatabase, type OpenDatabase } from '../../../../test/harness/test-database.js';
+import { openPool, openTestDatabase, type OpenDatabase } from '../../../../test/harness/test-database.js';
 import { Proxy } from '../../../../test/harness/proxy.js';
 import { DataSource } from 'typeorm';
 import { DependencyUnavailable } from '../errors/app-error.js';
-import { Database } from './database.js';
+import { Database, poolOf } from './database.js';
 import { dataSourceOptions } from './data-source-options.js';
 
 describe('Database', () => {
@@ -14,7 +14,7 @@ describe('Database', () => {
   });
   afterAll(() => open.close());
 
-  it('answers rows and count in one shape for every kind of statement', async () => {
+  it('Database returns rows and count for every kind of statement', async () => {
     const { database } = open;
     const insert = "insert into thing values (1, 'a'), (2, 'b')";
     expect(await database.query(insert)).toEqual({ rows: [], count: 2 });
@@ -36,14 +36,34 @@ describe('Database', () => {
     expect(await database.query('update thing set id = id where false')).toEqual({ rows: [], count: 0 });
   });
 
-  it('prepares a named statement once and takes other values the next time', async () => {
+  it('Database runs a named statement twice with different values', async () => {
     const statement = { name: 'thing_by_id', text: 'select name from thing where id = $1' };
     const names = [];
     for (const id of [1, 2]) names.push((await open.database.query(statement, [id])).rows);
     expect(names).toEqual([[{ name: 'y' }], [{ name: 'x' }]]);
   });
 
-  it('keeps nothing of a transaction that throws', async () => {
+  it.each([
+    ['26000, a prepared statement is missing', 'thing_lost', 'deallocate all'],
+    ['42P05, the name of a prepared statement is taken', 'thing_there', 'prepare thing_there as select 1'],
+  ])(
+    'Database throws DependencyUnavailable if a pooler mixed up connections (%s), and uses another connection afterwards',
+    async (_, name, mixUp) => {
+      const one = await openPool(open.url, [], { poolSize: 1 });
+      const statement = { name, text: 'select count(*)::int as things from thing' };
+      const backend = async () =>
+        (await one.database.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
+      if (mixUp.startsWith('deallocate')) await one.database.query(statement);
+      const before = await backend();
+      await one.database.query(mixUp);
+      await expect(one.database.query(statement)).rejects.toBeInstanceOf(DependencyUnavailable);
+      expect((await one.database.query(statement)).count).toBe(1);
+      expect(await backend()).not.toBe(before);
+      await one.close();
+    },
+  );
+
+  it('Database rolls back a transaction that throws', async () => {
     const failing = open.database.transaction(async (sql) => {
       await sql.query("insert into thing values (10, 'half')");
       throw new Error('changed my mind');
@@ -52,7 +72,7 @@ describe('Database', () => {
     expect((await open.database.query('select from thing where id = 10')).count).toBe(0);
   });
 
-  it('tells an error of the statement from the absence of the server', async () => {
+  it('Database throws DependencyUnavailable for a lost connection, and the error of Postgres for a wrong statement', async () => {
     await expect(open.database.query("insert into thing values (1, 'again')")).rejects.toMatchObject({
       code: '23505',
     });
@@ -72,7 +92,7 @@ describe('Database behind a link that breaks', () => {
     proxy = await Proxy.before(open.url);
     const limits = { applicationName: 'test', poolSize: 2, statementTimeoutMs: 1_500 };
     dataSource = await new DataSource(dataSourceOptions(proxy.url, limits, () => undefined)).initialize();
-    database = new Database(dataSource);
+    database = new Database(poolOf(dataSource));
   });
   afterAll(async () => {
     await dataSource.destroy();
@@ -80,12 +100,12 @@ describe('Database behind a link that breaks', () => {
     await open.close();
   });
 
-  it('cancels a statement that runs too long and goes on with the next', async () => {
+  it('Database cancels a statement that runs too long, and runs the next statement', async () => {
     await expect(database.query('select pg_sleep(30)')).rejects.toBeInstanceOf(DependencyUnavailable);
     expect((await database.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
-  it('gives up on a half-open link in time, and recovers by itself when it heals', async () => {
+  it('Database fails a statement on a frozen link within 10 s, and works again when the link heals', async () => {
     await database.query('select 1');
     proxy.freeze();
     const startedAt = performance.now();
@@ -95,7 +115,7 @@ describe('Database behind a link that breaks', () => {
     expect((await database.query('select 2 as two')).rows).toEqual([{ two: 2 }]);
   });
 
-  it('rejects at once while connections are refused', async () => {
+  it('Database throws DependencyUnavailable while Postgres refuses connections, and works again afterwards', async () => {
     proxy.cut();
     await expect(database.query('select 1')).rejects.toBeInstanceOf(DependencyUnavailable);
     proxy.heal();

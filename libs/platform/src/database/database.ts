@@ -2,17 +2,20 @@ import { types } from 'node:util';
 import type pg from 'pg';
 import { type DataSource } from 'typeorm';
 import { DependencyUnavailable } from '../errors/app-error.js';
-import { isPostgresAway } from '../errors/dependency-failure.js';
+import { isPostgresAway, isServerInDoubt } from '../errors/dependency-failure.js';
+import { epochOf, type Primary } from './primary.js';
 
-/** A statement of ours: its text, and a name where it is worth preparing once per connection. */
+/** An SQL statement. If it has a name, it is prepared once per connection; behind a pooler it is not prepared. */
 export interface Statement {
   readonly text: string;
   readonly name?: string;
+  /** How the driver reads the columns; by default as its own types. */
+  readonly types?: pg.CustomTypesConfig;
 }
 
 export interface Result<Row> {
   readonly rows: Row[];
-  /** Rows returned or changed, whatever the kind of statement. */
+  /** Rows returned or changed, for any kind of statement. */
   readonly count: number;
 }
 
@@ -20,12 +23,31 @@ export interface Sql {
   query<Row extends object>(statement: Statement | string, values?: readonly unknown[]): Promise<Result<Row>>;
 }
 
+interface DatabaseOptions {
+  /** The server that the pool's connections lead to. */
+  readonly primary?: Primary;
+  /** True: the pool leads to a pooler, where the next statement may run on another connection of the server. */
+  readonly isPooled?: boolean;
+}
+
 /**
- * Hand-written SQL over TypeORM's own pool. `DataSource.query` answers rows for a select, `[rows, count]` for an update
- * and rows again for an insert; here every statement answers the same shape.
+ * Runs hand-written SQL on TypeORM's pool, and returns rows and count for every statement. (`DataSource.query` returns rows for a select
+ * and an insert, but `[rows, count]` for an update.)
+ *
+ * A statement throws DependencyUnavailable if Postgres does not answer. `Database` retries nothing, because a statement that timed out may
+ * still have been executed: a caller that repeats a write has a key or a fence that makes the second one do nothing.
  */
 export class Database implements Sql {
-  constructor(private readonly dataSource: DataSource) {}
+  private readonly primary: Primary | undefined;
+  private readonly isPooled: boolean;
+
+  constructor(
+    private readonly pool: pg.Pool,
+    { primary, isPooled = false }: DatabaseOptions = {},
+  ) {
+    this.primary = primary;
+    this.isPooled = isPooled;
+  }
 
   query<Row extends object>(
     statement: Statement | string,
@@ -34,7 +56,22 @@ export class Database implements Sql {
     return this.onConnection((sql) => sql.query<Row>(statement, values));
   }
 
-  /** Commits what `work` did, or nothing of it. Never keep one open across a call to somebody else's server. */
+  /**
+   * The time of the database's clock. Processes use this time if they store or compare times, because their own clocks may be seconds
+   * apart.
+   */
+  async now(): Promise<Date> {
+    const { rows } = await this.query<{ now: Date }>({
+      name: 'now',
+      text: 'select clock_timestamp() as now',
+    });
+    return (rows[0] as { now: Date }).now;
+  }
+
+  /**
+   * Commits if `work` succeeds, otherwise rolls back. `work` must not call another server: the transaction would hold its locks during that
+   * call.
+   */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.onConnection(async (sql) => {
       await sql.query('begin');
@@ -43,7 +80,7 @@ export class Database implements Sql {
         await sql.query('commit');
         return result;
       } catch (error) {
-        // A connection that is gone, or has a dead query before it, is closed, which rolls back as well.
+        // A broken connection is closed, which rolls back as well.
         if (!(error instanceof DependencyUnavailable)) await sql.query('rollback');
         throw error;
       }
@@ -53,16 +90,17 @@ export class Database implements Sql {
   private async onConnection<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const client = await this.connect();
     let broken = false;
-    // The pool listens only to idle connections. A borrowed one that breaks also rejects its query, but its error event
-    // would end the process if nobody listened.
+    // The pool handles only errors of idle connections. If a borrowed connection breaks, it rejects its query and also emits `error`.
+    // Without a listener, this event would end the process.
     const onError = () => (broken = true);
     client.on('error', onError);
     const sql: Sql = {
       query: async <Row extends object>(statement: Statement | string, values: readonly unknown[] = []) => {
         try {
-          return await run<Row>(client, statement, values);
+          return await this.run<Row>(client, statement, values);
         } catch (error) {
-          // A connection that timed out may still deliver that answer, to the next who borrows it.
+          // After a timeout the server may still send the answer. The next query on this connection would receive it, so the connection is
+          // closed.
           broken ||= error instanceof DependencyUnavailable;
           throw error;
         }
@@ -78,29 +116,45 @@ export class Database implements Sql {
 
   private async connect(): Promise<pg.PoolClient> {
     try {
-      return await this.pool.connect();
+      for (;;) {
+        const client = await this.pool.connect();
+        if (!this.primary || epochOf(client) === this.primary.epoch) return client;
+        client.release(true);
+      }
     } catch (cause) {
+      if (isServerInDoubt(cause)) this.primary?.doubt(this.primary.epoch);
       throw new DependencyUnavailable('postgres', { cause });
     }
   }
 
-  private get pool(): pg.Pool {
-    return (this.dataSource.driver as unknown as { master: pg.Pool }).master;
+  private async run<Row extends object>(
+    client: pg.PoolClient,
+    statement: Statement | string,
+    values: readonly unknown[],
+  ): Promise<Result<Row>> {
+    const {
+      text,
+      name,
+      types: columns,
+    }: Statement = typeof statement === 'string' ? { text: statement } : statement;
+    const endWatch = this.primary?.watch(client);
+    try {
+      const prepared = this.isPooled ? undefined : name;
+      const query = { text, name: prepared, values: [...values], ...(columns && { types: columns }) };
+      const { rows, rowCount } = await client.query<Row>(query);
+      return { rows, count: rowCount ?? rows.length };
+    } catch (cause) {
+      if (isServerInDoubt(cause)) this.primary?.doubt(epochOf(client));
+      if (types.isNativeError(cause) && isPostgresAway(cause))
+        throw new DependencyUnavailable('postgres', { cause });
+      throw cause;
+    } finally {
+      endWatch?.();
+    }
   }
 }
 
-async function run<Row extends object>(
-  client: pg.PoolClient,
-  statement: Statement | string,
-  values: readonly unknown[],
-): Promise<Result<Row>> {
-  const { text, name } = typeof statement === 'string' ? { text: statement } : statement;
-  try {
-    const { rows, rowCount } = await client.query<Row>({ text, name, values: [...values] });
-    return { rows, count: rowCount ?? rows.length };
-  } catch (cause) {
-    if (types.isNativeError(cause) && isPostgresAway(cause))
-      throw new DependencyUnavailable('postgres', { cause });
-    throw cause;
-  }
+/** The pool that TypeORM has made. */
+export function poolOf(dataSource: DataSource): pg.Pool {
+  return (dataSource.driver as unknown as { master: pg.Pool }).master;
 }

@@ -19,7 +19,7 @@ describe('migrations', () => {
   beforeEach(async () => ({ url, drop } = await createTestDatabase('template0')));
   afterEach(() => drop());
 
-  async function ask(statement: string): Promise<unknown[]> {
+  async function query(statement: string): Promise<unknown[]> {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     const { rows } = await client.query(statement);
@@ -27,25 +27,26 @@ describe('migrations', () => {
     return rows as unknown[];
   }
 
-  it('go up, all the way down to nothing, and up to the same schema again', async () => {
+  it('migrations can all be applied, reverted one by one, and applied again with the same schema', async () => {
     const names = await migrateUp(url);
     expect(names.length).toBeGreaterThan(0);
-    const schema = await ask(SCHEMA);
+    expect(await query('select name from schema_migration where applied_at is null')).toEqual([]);
+    const schema = await query(SCHEMA);
     for (let left = names.length; left > 0; left -= 1)
       expect(await migrateDown(url)).toEqual([names[left - 1]]);
-    expect(await ask(SCHEMA)).toEqual([]);
+    expect(await query(SCHEMA)).toEqual([]);
     expect(await migrateDown(url)).toEqual([]);
     expect(await migrateUp(url)).toEqual(names);
-    expect(await ask(SCHEMA)).toEqual(schema);
+    expect(await query(SCHEMA)).toEqual(schema);
     expect(await migrateUp(url)).toEqual([]);
   });
 
-  it('are applied once when several processes start them at the same time', async () => {
+  it('migrations are applied once when four processes start them at the same time', async () => {
     const applied = await Promise.all([1, 2, 3, 4].map(() => migrateUp(url)));
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
   });
 
-  it('leave nothing of one that fails, and say which statement it was', async () => {
+  it('a failed migration is rolled back, and its error says why the statement failed', async () => {
     const folder = folderWith({
       '0001_good.up.sql': 'create table good (id int)',
       '0001_good.down.sql': 'drop table good',
@@ -54,12 +55,12 @@ describe('migrations', () => {
     });
     await expect(migrateUp(url, migrationClasses(folder))).rejects.toThrow('relation "half" already exists');
     expect(
-      await ask("select to_regclass('good') is not null as good, to_regclass('half') is not null as half"),
+      await query("select to_regclass('good') is not null as good, to_regclass('half') is not null as half"),
     ).toEqual([{ good: true, half: false }]);
     rmSync(folder, { recursive: true });
   });
 
-  it('may run outside a transaction, as a concurrent index has to, while other migrators wait', async () => {
+  it('a migration with a concurrent index runs outside a transaction while other migrators wait', async () => {
     const folder = folderWith({
       '0001_table.up.sql': 'create table t (id int)',
       '0001_table.down.sql': 'drop table t',
@@ -68,14 +69,14 @@ describe('migrations', () => {
     });
     const together = await Promise.all([1, 2, 3].map(() => migrateUp(url, migrationClasses(folder))));
     expect(together.flat()).toHaveLength(2);
-    expect(await ask("select indisvalid from pg_index where indexrelid = 't_id'::regclass")).toEqual([
+    expect(await query("select indisvalid from pg_index where indexrelid = 't_id'::regclass")).toEqual([
       { indisvalid: true },
     ]);
-    expect(await ask("select to_regclass('t_id') is not null as made")).toEqual([{ made: true }]);
+    expect(await query("select to_regclass('t_id') is not null as made")).toEqual([{ made: true }]);
     rmSync(folder, { recursive: true });
   });
 
-  it('are refused when a file is not named as they are', () => {
+  it('a migration file with an unexpected name is refused', () => {
     const folder = folderWith({ 'athlete.sql': 'select 1' });
     expect(() => migrationClasses(folder)).toThrow('athlete.sql is not named like');
     rmSync(folder, { recursive: true });

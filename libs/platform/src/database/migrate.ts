@@ -2,30 +2,33 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { dataSourceOptions } from './data-source-options.js';
 import { migrationClasses } from './migrations.js';
+import { Primary } from './primary.js';
 
-// One number for all deployments: two migrators on one database wait for each other instead of racing.
+// The number of the advisory lock. Any fixed number works: a second migrator of the same database waits for the first.
 const MIGRATION_LOCK = 7_263_001;
 const STATEMENT_TIMEOUT_MS = 10 * 60_000;
-// Waiting longer for a table lock would hold up everybody queued behind us.
+// While a statement waits for a table lock, all later statements on that table queue behind it.
 const LOCK_TIMEOUT_MS = 5_000;
 const LOCK_PAUSE_MS = 100;
 
 type MigrationClasses = Array<new () => MigrationInterface>;
 
-/** Applies what is missing; answers the names. */
+/** Applies the missing migrations and returns their names. */
 export function migrateUp(url: string, migrations: MigrationClasses = migrationClasses()): Promise<string[]> {
-  return locked(url, migrations, async (dataSource) => {
+  return withMigrationLock(url, migrations, async (dataSource, session) => {
     const applied = await dataSource.runMigrations({ transaction: 'each' });
-    return applied.map(({ name }) => name);
+    const names = applied.map(({ name }) => name);
+    await timeFirst(session, names);
+    return names;
   });
 }
 
-/** Takes back the newest one; answers its name. */
+/** Reverts the newest migration and returns its name; an empty list if there is none. */
 export function migrateDown(
   url: string,
   migrations: MigrationClasses = migrationClasses(),
 ): Promise<string[]> {
-  return locked(url, migrations, async (dataSource, session) => {
+  return withMigrationLock(url, migrations, async (dataSource, session) => {
     const before = await appliedNames(session);
     await dataSource.undoLastMigration({ transaction: 'each' });
     const after = new Set(await appliedNames(session));
@@ -33,7 +36,7 @@ export function migrateDown(
   });
 }
 
-async function locked<T>(
+async function withMigrationLock<T>(
   url: string,
   migrations: MigrationClasses,
   work: (dataSource: DataSource, session: QueryRunner) => Promise<T>,
@@ -44,10 +47,10 @@ async function locked<T>(
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   };
   const options = {
-    ...dataSourceOptions(url, limits, (error) => void error),
+    ...dataSourceOptions(await new Primary(url).find(), limits, (error) => void error),
     migrations,
     migrationsTableName: 'schema_migration',
-    // Silent: a failure is reported once, by whoever called.
+    // Logs nothing: the caller reports a failure.
     logger: 'debug',
   } satisfies DataSourceOptions;
   const dataSource = await new DataSource({
@@ -60,14 +63,14 @@ async function locked<T>(
     return await work(dataSource, lock);
   } finally {
     await lock.release();
-    // Ends the session, and with it the lock.
+    // Ends the session, which releases the lock.
     await dataSource.destroy();
   }
 }
 
 /**
- * Asked again and again rather than waited for: a statement that waits holds a snapshot, for which another migrator's
- * `create index concurrently` would wait in turn, and the server cannot see that deadlock.
+ * Polls for the lock every 100 ms. A statement that waits for the lock would hold a snapshot. Another migrator's `create index
+ * concurrently` would wait for this snapshot. The server does not detect this deadlock.
  */
 async function takeLock(session: QueryRunner): Promise<void> {
   for (;;) {
@@ -79,6 +82,23 @@ async function takeLock(session: QueryRunner): Promise<void> {
     if ((records as Array<{ taken: boolean }>)[0]?.taken) return;
     await pause(LOCK_PAUSE_MS);
   }
+}
+
+/**
+ * Writes the time of the migrations that came before 0036, which adds the column for it. An older database has no time of those that were
+ * applied before this run.
+ */
+async function timeFirst(session: QueryRunner, names: readonly string[]): Promise<void> {
+  const { records } = await session.query(
+    `select 1 from information_schema.columns where table_name = 'schema_migration' and column_name = 'applied_at'`,
+    [],
+    true,
+  );
+  if ((records as unknown[]).length === 0) return;
+  await session.query(
+    'update schema_migration set applied_at = clock_timestamp() where applied_at is null and name = any($1)',
+    [names],
+  );
 }
 
 async function appliedNames(session: QueryRunner): Promise<string[]> {

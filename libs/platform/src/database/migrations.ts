@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type MigrationInterface, type QueryRunner } from 'typeorm';
 
-// `0001_athlete.up.sql` and `0001_athlete.down.sql` are one migration. A file that opens with this comment runs outside
-// a transaction, which `create index concurrently` needs.
+// `0001_athlete.up.sql` and `0001_athlete.down.sql` are one migration. If the up file begins with `-- outside a transaction`, both files
+// run outside a transaction. `create index concurrently` cannot run inside a transaction.
 const OUTSIDE_TRANSACTION = /^-- outside a transaction\b/;
 const FILE = /^(\d{4})_([a-z0-9_]+)\.up\.sql$/;
 
 type MigrationClass = new () => MigrationInterface;
 
-/** The SQL files as the classes TypeORM runs, records and reverts. */
+/** Makes a TypeORM migration class of each pair of SQL files, in the order of their numbers. */
 export function migrationClasses(folder = migrationsFolder()): MigrationClass[] {
   const names = readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
@@ -41,11 +41,11 @@ function migrationClass(folder: string, file: string): MigrationClass {
   };
 }
 
-/** At the root of the checkout or image, above both the sources and what is compiled from them. */
+/** Finds `migrations/` in the nearest folder above; sources and compiled code have different depths. */
 function migrationsFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'migrations'))) {
-    if (dirname(folder) === folder) throw new Error('There is no migrations folder above the program');
+    if (dirname(folder) === folder) throw new Error('No folder above the program contains migrations/');
     folder = dirname(folder);
   }
   return join(folder, 'migrations');

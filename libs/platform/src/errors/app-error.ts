@@ -1,24 +1,30 @@
-/** What a caller can do about an error; the HTTP edge turns it into a status, jobs into retry or give up. */
+/** The kind of an error. It decides the HTTP status of an answer, and whether a job is retried or fails for good. */
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'
   | 'forbidden'
   | 'not_found'
   | 'conflict'
+  | 'gone'
   | 'throttled'
+  | 'bad_gateway'
   | 'unavailable'
+  /** A limit of ours is reached: an expected refusal, which is not logged as an error. */
+  | 'busy'
   | 'failed';
 
 /**
- * The base of every error of ours that somebody can act on: one class per thing to act on, a stable `code`, the cause
- * kept. Anything else that is thrown is a bug and answered as one.
+ * Base of all errors of the API that a caller or an operator can act on. Each has a stable `code` that docs/errors.md explains. Any other
+ * error of our code is a bug, and the API answers 500.
  */
 export abstract class AppError extends Error {
   abstract readonly code: string;
   abstract readonly kind: ErrorKind;
-  /** `field: what` lines for the caller. */
+  /** Lines for the caller, each `field: problem`. */
   readonly details: readonly string[] = [];
   readonly retryAfterSeconds?: number;
+  /** Further fields of the answer. */
+  readonly fields?: Readonly<Record<string, string>>;
 
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -26,32 +32,37 @@ export abstract class AppError extends Error {
   }
 }
 
+/** The request is malformed; `details` names the fields. */
 export class InvalidInput extends AppError {
-  override readonly code = 'INPUT.INVALID';
+  override readonly code = 'VALIDATION_FAILED';
   override readonly kind = 'invalid';
   constructor(override readonly details: readonly string[]) {
     super('Validation failed');
   }
 }
 
+/** The object does not exist, or belongs to another athlete. */
 export class NotFound extends AppError {
   override readonly code = 'NOT_FOUND';
   override readonly kind = 'not_found';
-  constructor(what = 'Not found') {
-    super(what);
+  constructor(message = 'Not found') {
+    super(message);
   }
 }
 
+/** The token or key is missing or not valid. */
 export class Unauthenticated extends AppError {
-  override readonly code = 'AUTH.UNAUTHENTICATED';
+  override readonly code = 'UNAUTHENTICATED';
   override readonly kind = 'unauthenticated';
 }
 
+/** The caller lacks the role. */
 export class Forbidden extends AppError {
-  override readonly code = 'AUTH.FORBIDDEN';
+  override readonly code = 'FORBIDDEN';
   override readonly kind = 'forbidden';
 }
 
+/** The caller has used up a limit. */
 export class TooManyRequests extends AppError {
   override readonly code = 'THROTTLED';
   override readonly kind = 'throttled';
@@ -60,11 +71,11 @@ export class TooManyRequests extends AppError {
   }
 }
 
-export type Dependency = 'postgres' | 'redis' | 'nats';
+type Dependency = 'postgres' | 'redis' | 'nats';
 
-/** A server we need is away. Never an accident of the caller, so it says when to come back. */
+/** Postgres, Redis or NATS does not answer. The caller should repeat the request after `retryAfterSeconds`. */
 export class DependencyUnavailable extends AppError {
-  override readonly code = 'DEPENDENCY.UNAVAILABLE';
+  override readonly code = 'DEPENDENCY_UNAVAILABLE';
   override readonly kind = 'unavailable';
   override readonly retryAfterSeconds = 5;
   constructor(

@@ -1,24 +1,58 @@
-import { Controller, Get, Res, ServiceUnavailableException } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiServiceUnavailableResponse, ApiTags } from '@nestjs/swagger';
+import { Controller, Get, Global, Module, Res, ServiceUnavailableException } from '@nestjs/common';
 import {
-  HealthCheckService,
+  ApiOkResponse,
+  ApiOperation,
+  type ApiResponseOptions,
+  ApiServiceUnavailableResponse,
+  ApiTags,
+} from '@nestjs/swagger';
+import {
   type HealthCheckResult,
-  HealthIndicatorService,
+  HealthCheckService,
   type HealthIndicatorResult,
+  HealthIndicatorService,
+  TerminusModule,
 } from '@nestjs/terminus';
 import { type FastifyReply } from 'fastify';
 import { Public } from '../auth/access.js';
 import { OneAtATime } from '../process/one-at-a-time.js';
 import { HealthRegistry, type Probe } from './health-registry.js';
 
-// Whoever asks must be more patient than this: give a Kubernetes probe timeoutSeconds: 3.
+type Schema = Extract<ApiResponseOptions, { schema: unknown }>['schema'];
+
+const states: Schema = {
+  type: 'object',
+  additionalProperties: {
+    type: 'object',
+    properties: {
+      status: { type: 'string', enum: ['up', 'down'] },
+      ms: { type: 'integer', description: 'Milliseconds that the dependency or consumer took to answer' },
+      message: { type: 'string', description: 'Why the dependency or consumer is down' },
+    },
+    required: ['status'],
+  },
+};
+
+/** The answer of terminus. */
+const HEALTH_ANSWER: Schema = {
+  type: 'object',
+  properties: {
+    status: { type: 'string', enum: ['ok', 'error', 'shutting_down'] },
+    info: { ...states, description: 'Dependencies and consumers that are up' },
+    error: { ...states, description: 'Dependencies and consumers that are down' },
+    details: { ...states, description: 'All dependencies and consumers, with their states' },
+  },
+  required: ['status', 'details'],
+};
+
+// A client must wait longer than this: give a Kubernetes probe `timeoutSeconds: 3`.
 const PROBE_DEADLINE_MS = 2_000;
 
 @ApiTags('operations')
 @Public()
 @Controller('health')
-export class HealthController {
-  private readonly rounds = new OneAtATime<HealthCheckResult>();
+class HealthController {
+  private readonly running = new OneAtATime<HealthCheckResult>();
 
   constructor(
     private readonly health: HealthCheckService,
@@ -27,33 +61,45 @@ export class HealthController {
   ) {}
 
   @Get('live')
-  @ApiOperation({ summary: 'Is this process alive' })
-  @ApiOkResponse({ description: 'It is; it says nothing about its dependencies' })
+  @ApiOperation({
+    operationId: 'getLiveness',
+    summary: 'Say whether this process is alive',
+    description: 'Does not check Postgres, Redis or NATS.',
+  })
+  @ApiOkResponse({ schema: HEALTH_ANSWER, description: 'The process is alive' })
   live(): Promise<HealthCheckResult> {
     return this.health.check([]);
   }
 
   @Get('ready')
-  @ApiOperation({ summary: 'Can this process do its work now' })
-  @ApiOkResponse({ description: 'Every dependency and consumer answers' })
-  @ApiServiceUnavailableResponse({ description: 'At least one does not; each is named with its state' })
+  @ApiOperation({
+    operationId: 'getReadiness',
+    summary: 'Say whether this process can do its work now',
+    description: 'Names each dependency and consumer with its state.',
+  })
+  @ApiOkResponse({ schema: HEALTH_ANSWER, description: 'Every dependency and consumer answers' })
+  @ApiServiceUnavailableResponse({
+    schema: HEALTH_ANSWER,
+    description: 'A dependency or consumer does not answer, or the process is stopping',
+  })
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<HealthCheckResult> {
-    // However many ask at a time, the servers are asked once.
-    const result = await this.rounds.run('ready', () => this.askAll());
+    // Concurrent requests share one round of probes.
+    const result = await this.running.run('ready', () => this.probeAll());
     if (result.status !== 'ok') void reply.status(503);
     return result;
   }
 
-  private async askAll(): Promise<HealthCheckResult> {
+  private async probeAll(): Promise<HealthCheckResult> {
     const probes = [...this.registry.all()].map(
       ([name, probe]) =>
         () =>
-          this.ask(name, probe),
+          this.probe(name, probe),
     );
     try {
       return await this.health.check([() => this.notDraining(), ...probes]);
     } catch (error) {
-      // Who asks wants to know which dependency is missing, so this answer keeps terminus' shape instead of an error's.
+      // The answer keeps the shape of terminus, because this shape names the failed dependency. The shape of our errors names no
+      // dependency.
       if (!(error instanceof ServiceUnavailableException)) throw error;
       return error.getResponse() as HealthCheckResult;
     }
@@ -64,13 +110,15 @@ export class HealthController {
     return this.registry.isDraining() ? process.down('shutting down') : process.up();
   }
 
-  private async ask(name: string, probe: Probe): Promise<HealthIndicatorResult> {
+  private async probe(name: string, probe: Probe): Promise<HealthIndicatorResult> {
     const indicator = this.indicators.check(name);
     const startedAt = performance.now();
     try {
       await withDeadline(Promise.resolve(probe()), PROBE_DEADLINE_MS);
+      this.registry.note(name, true);
       return indicator.up({ ms: Math.round(performance.now() - startedAt) });
     } catch (error) {
+      this.registry.note(name, false);
       return indicator.down(error instanceof Error ? error.message : String(error));
     }
   }
@@ -87,3 +135,13 @@ async function withDeadline(work: Promise<void>, ms: number): Promise<void> {
     clearTimeout(timer);
   }
 }
+
+/** Provides the health routes and the registry of probes. */
+@Global()
+@Module({
+  imports: [TerminusModule.forRoot({ errorLogStyle: 'json', logger: false })],
+  controllers: [HealthController],
+  providers: [HealthRegistry],
+  exports: [HealthRegistry],
+})
+export class HealthModule {}

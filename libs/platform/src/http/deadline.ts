@@ -1,49 +1,105 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { sendError } from './error.filter.js';
-import { InHand } from './in-hand.js';
-import { preferredWaitMs } from './prefer.js';
+import { LATE_ANSWER, sendError } from './error-answer.js';
+import { type Logger } from '../logging/logger.js';
+import { DeadlineSet } from './deadline-set.js';
 
-// Every route answers within five seconds whatever is away: a handler that meets several frozen servers one after the other
-// would not.
+// Every route without `MAY_WAIT` must answer within five seconds. A handler that waits for several frozen servers in turn would take
+// longer.
 const DEADLINE_MS = 4_250;
 const CHECK_MS = 250;
 
-/** A route's configuration: a client that prefers to wait may do so there, and is answered late by that much. */
-export const MAY_WAIT = { mayWait: true };
+type Wait = (request: Pick<FastifyRequest, 'headers' | 'query'>) => number;
 
-/** Answers 503 for a handler that is late. One that has begun to answer (a stream, an export) is left alone. */
-export function enforceDeadline(server: FastifyInstance): void {
-  // All are looked at in each check. A timer per request would cost more.
-  const inHand = new InHand<FastifyReply>();
+/** Route configuration: the time that a client asks for in `Prefer: wait` is added to the deadline. */
+export const MAY_WAIT = { waitMs: (({ headers }) => preferredWaitMs(headers.prefer)) satisfies Wait };
+
+// The periodic check adds 250 ms at most, so the edge still answers within five seconds.
+const OWN_DEADLINE_MS = 450;
+
+/**
+ * Route configuration: the handler has a limit of 4 s of its own, and its answer says more than the edge's 503. So the edge waits longer,
+ * because on a busy machine the handler answers some time after its limit.
+ */
+export const OWN_DEADLINE = { waitMs: (() => OWN_DEADLINE_MS) satisfies Wait };
+
+/** Route configuration: the time that a client asks for with the query parameter `wait` is added to the deadline. */
+export const LONG_POLL = { waitMs: (({ query }) => longPollMs(query)) satisfies Wait };
+
+/**
+ * Answers 503 for a handler that has not answered within 4.25 s. It leaves an answer that has begun (a stream, an export) unchanged.
+ *
+ * The deadline does not stop the handler. `replyClosed` tells the handler that the answer is over.
+ *
+ * The periodic check also removes replies of clients that disconnected, because Fastify calls `onResponse` only for answers that were sent
+ * completely.
+ */
+export function enforceDeadline(server: FastifyInstance, logger: Logger, deadlineMs = DEADLINE_MS): void {
+  // One check of all replies every 250 ms costs less than a timer per request.
+  const openReplies = new DeadlineSet<FastifyReply>();
 
   server.addHook('preHandler', (request, reply, done) => {
-    inHand.add(reply, performance.now() + DEADLINE_MS + extraMs(request));
+    openReplies.add(reply, performance.now() + deadlineMs + allowedWaitMs(request));
     done();
   });
 
   server.addHook('onResponse', (_request, reply, done) => {
-    inHand.remove(reply);
+    openReplies.remove(reply);
     done();
   });
 
-  const check = setInterval(() => {
-    for (const reply of inHand.late(performance.now())) {
-      inHand.remove(reply);
-      if (!reply.raw.headersSent) answerLate(reply);
+  const answerAllLate = (nowMs: number) => {
+    for (const reply of openReplies.late(nowMs)) {
+      openReplies.remove(reply);
+      try {
+        answerLate(reply);
+      } catch (err) {
+        // An error thrown in a timer is uncaught. It would end the process, so the other late replies would get no answer.
+        logger.error({ err, request_id: reply.request.id }, 'the answer for a late request failed');
+        reply.raw.destroy();
+      }
     }
-  }, CHECK_MS);
+  };
+  // After a pause of the event loop, `setImmediate` lets the timers and answers that are due run first: a handler with a deadline of its own,
+  // such as the add-on's, then still answers by itself. The time is taken before, since the process may also be paused in between.
+  const check = setInterval(() => setImmediate(answerAllLate, performance.now()), CHECK_MS);
   server.addHook('onClose', (_server, done) => {
     clearInterval(check);
     done();
   });
 }
 
-function extraMs({ routeOptions, headers }: FastifyRequest): number {
-  const { mayWait } = routeOptions.config as Partial<typeof MAY_WAIT>;
-  return mayWait ? preferredWaitMs(headers.prefer) : 0;
+/** How much later than others the answer to this request may come, on a route with `MAY_WAIT`, `LONG_POLL` or `OWN_DEADLINE`. */
+export function allowedWaitMs(request: FastifyRequest): number {
+  const { waitMs } = request.routeOptions.config as { readonly waitMs?: Wait };
+  return waitMs?.(request) ?? 0;
 }
 
 function answerLate(reply: FastifyReply): void {
-  const answer = { status: 503, error: 'No answer in time', details: [], retryAfterSeconds: 5 };
-  sendError(reply, answer, reply.request.id);
+  sendError(reply, LATE_ANSWER, reply.request.id);
+}
+
+const LONGEST_WAIT_MS = 10_000;
+
+/** Reads `Prefer: wait=5`, the time that a client is willing to wait for a better answer; at most 10 s. Ignores anything else. */
+export function preferredWaitMs(prefer: string | string[] | undefined): number {
+  const text = typeof prefer === 'string' ? prefer : (prefer ?? []).join(',');
+  const [, seconds] = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])/i.exec(text) ?? [];
+  return Math.min(LONGEST_WAIT_MS, Number(seconds ?? 0) * 1_000);
+}
+
+export const LONGEST_POLL_SECONDS = 30;
+
+/** The route's own check answers 400 for any other text, so this function only bounds the wait. */
+function longPollMs(query: unknown): number {
+  const { wait } = query as { readonly wait?: unknown };
+  const seconds = typeof wait === 'string' ? Number(wait) : 0;
+  return seconds > 0 ? Math.min(LONGEST_POLL_SECONDS, seconds) * 1_000 : 0;
+}
+
+/** Returns a signal that aborts when the client has disconnected or an answer (such as the 503 for a late handler) is sent. */
+export function replyClosed({ raw }: FastifyReply): AbortSignal {
+  const closed = new AbortController();
+  if (raw.destroyed) closed.abort();
+  else raw.once('close', () => closed.abort());
+  return closed.signal;
 }

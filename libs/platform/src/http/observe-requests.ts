@@ -1,52 +1,134 @@
-import { SpanKind, SpanStatusCode, context, propagation, trace } from '@opentelemetry/api';
-import { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Logger, withoutRedaction } from '../logging/logger.js';
-import { httpRequestDuration } from './http-metrics.js';
+import { Counter, Histogram } from 'prom-client';
+import { randomUUID } from 'node:crypto';
+import { type IncomingHttpHeaders } from 'node:http';
+import { startAtZero } from '../metrics/start-at-zero.js';
+import { beginRequestSpan, type RequestSpan } from '../tracing/tracing.js';
+import { allowedWaitMs } from './deadline.js';
 
-/** Every request gets its id on the answer, a line in the log, a place in the histogram and, if traced, a span. */
-export function observeRequests(server: FastifyInstance, logger: Logger, traced: boolean): void {
+const httpRequestDuration = new Histogram({
+  name: 'http_request_duration_seconds',
+  help: 'Time from the first byte of a request to the last of its answer',
+  labelNames: ['method', 'route', 'status'],
+  buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+});
+
+const UNMATCHED = 'unmatched';
+
+// Routes answer within 5 s, and nearly all within 0.1 s.
+const SLOW_MS = 1_000;
+
+/**
+ * Sets `x-request-id` on every answer, writes the access log, observes the histogram and, if tracing is on, makes a span.
+ *
+ * | request                         | line                                                        |
+ * | ------------------------------- | ----------------------------------------------------------- |
+ * | 401, 403                        | info, at most one a second over all requests of the process |
+ * | another status from 400 on      | info                                                        |
+ * | POST, PUT, PATCH, DELETE        | info                                                        |
+ * | takes a second or longer        | info; the time that the client asked to wait is not counted |
+ * | another GET, HEAD or OPTIONS    | info for one of `readsEvery`, chosen at random; else debug  |
+ */
+export function observeRequests(
+  server: FastifyInstance,
+  logger: Logger,
+  readsEvery: number,
+  random: () => number = Math.random,
+): void {
   const accessLog = withoutRedaction(logger);
+  const refusals = new RefusalLog();
+  const spans = new WeakMap<FastifyRequest, RequestSpan>();
 
   server.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
-    if (traced) inSpan(request, done);
-    else done();
+    const span = beginRequestSpan(request.method, request.headers);
+    if (!span) return done();
+    spans.set(request, span);
+    span.run(done);
   });
 
   server.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unmatched';
+    const route = request.routeOptions.url ?? UNMATCHED;
     const { method } = request;
     const { statusCode: status, elapsedTime } = reply;
-    httpRequestDuration.observe({ method, route, status }, elapsedTime / 1_000);
-    // The histogram has the successes; a line for each is for whoever asks for it.
-    const level = status < 400 ? 'debug' : 'info';
-    if (accessLog.isLevelEnabled(level)) {
+    // A client may ask every route with every method, and each pair would stay in memory and in /metrics.
+    const counted = status === 405 ? UNMATCHED : route;
+    httpRequestDuration.observe({ method, route: counted, status }, elapsedTime / 1_000);
+    const unlogged = status === 401 || status === 403 ? refusals.count(status) : 0;
+    const facts = { method, status, ms: elapsedTime, allowedMs: allowedWaitMs(request) };
+    const isOrdinary = isOrdinaryRead({ ...facts, isEventStream: isEventStream(reply) });
+    const isSampled = isOrdinary && random() * readsEvery < 1;
+    const level = isOrdinary && !isSampled ? 'debug' : 'info';
+    if (unlogged !== undefined && accessLog.isLevelEnabled(level)) {
       const ms = Math.round(elapsedTime * 10) / 10;
-      accessLog[level]({ request_id: request.id, method, route, status, ms }, 'request');
+      const more = { ...(unlogged > 0 && { unlogged }), ...(isSampled && { sampled: readsEvery }) };
+      accessLog[level]({ request_id: request.id, method, route, status, ms, ...more }, 'request');
     }
-    if (traced) endSpan(request, route, status);
+    spans.get(request)?.end(route, status);
     done();
   });
 }
 
-const spans = new WeakMap<FastifyRequest, ReturnType<ReturnType<typeof trace.getTracer>['startSpan']>>();
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-function inSpan(request: FastifyRequest, next: () => void): void {
-  const parent = propagation.extract(context.active(), request.headers);
-  const span = trace.getTracer('http').startSpan(`HTTP ${request.method}`, { kind: SpanKind.SERVER }, parent);
-  spans.set(request, span);
-  context.with(trace.setSpan(parent, span), next);
+interface Finished {
+  readonly method: string;
+  readonly status: number;
+  readonly ms: number;
+  /** The time that the client asked to wait. */
+  readonly allowedMs: number;
+  readonly isEventStream: boolean;
 }
 
-function endSpan(request: FastifyRequest, route: string, status: number): void {
-  const span = spans.get(request);
-  if (!span) return;
-  span.updateName(`${request.method} ${route}`);
-  span.setAttributes({
-    'http.request.method': request.method,
-    'http.route': route,
-    'http.response.status_code': status,
-  });
-  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-  span.end();
+/** A read that succeeded in time. Event streams last as long as their readers want. */
+export function isOrdinaryRead({ method, status, ms, allowedMs, isEventStream }: Finished): boolean {
+  if (status >= 400 || !READS.has(method)) return false;
+  return ms < SLOW_MS + allowedMs || isEventStream;
+}
+
+const isEventStream = ({ raw }: FastifyReply) =>
+  String(raw.getHeader('content-type')).startsWith('text/event-stream');
+
+const refused = new Counter({
+  name: 'http_refusals_total',
+  help: 'Requests that were refused for want of a token, a key or a role',
+  labelNames: ['status'],
+});
+startAtZero(refused, [{ status: 401 }, { status: 403 }]);
+
+const LINE_EVERY_MS = 1_000;
+
+/**
+ * Unauthenticated callers can cause any number of refusals. So all refusals are counted, but at most one line a second is logged. Each line
+ * has the number of refusals that were not logged since the previous line.
+ */
+export class RefusalLog {
+  private nextAtMs = -Infinity;
+  private withoutLine = 0;
+
+  /** Undefined if this refusal must not be logged; otherwise the number of refusals skipped since the previous log line. */
+  count(status: number, nowMs = performance.now()): number | undefined {
+    refused.inc({ status });
+    if (nowMs < this.nextAtMs) {
+      this.withoutLine += 1;
+      return undefined;
+    }
+    this.nextAtMs = nowMs + LINE_EVERY_MS;
+    const skipped = this.withoutLine;
+    this.withoutLine = 0;
+    return skipped;
+  }
+}
+
+// A service key has the form of an id. It must not get into the log, so it is no id.
+const ACCEPTED_ID = /^(?!pk_)[\w.-]{1,64}$/;
+
+/**
+ * Returns the client's `x-request-id`, so that the client's log and ours have the same id. If the header is missing, longer than 64
+ * characters or has unusual characters, the function returns a new id.
+ */
+export function requestIdOf(headers: IncomingHttpHeaders): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && ACCEPTED_ID.test(given) ? given : randomUUID();
 }

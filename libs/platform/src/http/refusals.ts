@@ -2,20 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { type Socket } from 'node:net';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { errorAnswer, errorBody } from './error-answer.js';
-import { sendError } from './error.filter.js';
-import { requestIdOf } from './request-id.js';
+import { errorAnswer, errorBody, sendError } from './error-answer.js';
+import { requestIdOf } from './observe-requests.js';
 import { secureHeaderFields } from './secure-headers.js';
 
-// What is refused before it is a request of ours, and before any hook has seen it, is answered like everything else.
+// Node or Fastify refuse some requests before any hook runs. These functions give those answers the same headers and error body as all
+// other errors.
 
-/** A URL that cannot be decoded belongs to no route. */
+const headersOf = (requestId: string) => ({
+  ...secureHeaderFields,
+  'x-request-id': requestId,
+  'cache-control': 'no-store',
+  // The path is unknown. It may be a path of the add-on, which any origin may read. The answer contains no data.
+  'access-control-allow-origin': '*',
+});
+
+/** Answers a request whose URL cannot be decoded or routed. */
 export function answerUnroutable(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  void reply.headers(secureHeaderFields).header('x-request-id', request.id);
+  void reply.headers(headersOf(request.id));
   sendError(reply, errorAnswer(error), request.id);
 }
 
-/** HTTP/1.1 demands a Host. Node would see to it, with an empty answer. */
+/** Answers 400 to HTTP/1.1 without a Host header. Node would do so with an empty body. */
 export function requireHost(server: FastifyInstance): void {
   server.addHook('onRequest', (request, reply, done) => {
     const { headers, httpVersion } = request.raw;
@@ -28,7 +36,7 @@ export function requireHost(server: FastifyInstance): void {
   });
 }
 
-/** `Expect` may only say `100-continue`, which node answers itself. */
+/** Answers 417 to any `Expect` other than `100-continue`. Node itself answers `100-continue`. */
 export function refuseExpectations(server: FastifyInstance): void {
   server.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const { headers, body } = refusal(417, requestIdOf(request.headers));
@@ -36,7 +44,7 @@ export function refuseExpectations(server: FastifyInstance): void {
   });
 }
 
-/** What arrived is not HTTP, so there is no request to answer: the bytes are written by hand. */
+/** Answers bytes that are not HTTP. There is no request object, so this function writes to the socket. */
 export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const status =
@@ -46,15 +54,11 @@ export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): 
   socket.end(`HTTP/1.1 ${status} Error\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Whoever is refused like this may send on whatever it likes: the connection ends here. */
+/** The answer closes the connection: the client may go on sending an unread body. */
 function refusal(status: number, requestId: string): { headers: Record<string, string>; body: string } {
   const body = JSON.stringify(errorBody(errorAnswer({ statusCode: status }), requestId));
   const headers = {
-    ...secureHeaderFields,
-    'x-request-id': requestId,
-    'cache-control': 'no-store',
-    // The address could not be read, so it may have been one of the add-on's; and it says nothing about anybody.
-    'access-control-allow-origin': '*',
+    ...headersOf(requestId),
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',

@@ -2,8 +2,9 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { type FastifyInstance } from 'fastify';
 import helmet from 'helmet';
+import { type Requirements } from '../auth/access.js';
 
-/** Pages of ours (API docs, console) load only what we serve ourselves; nobody frames us. */
+/** Our pages load only resources of this server, and no other page may frame them. */
 const protect = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
@@ -18,7 +19,7 @@ const protect = helmet({
     },
   },
   referrerPolicy: { policy: 'no-referrer' },
-  // For browsers that are no more.
+  // Not sent: most are for browsers that are out of use.
   originAgentCluster: false,
   xDnsPrefetchControl: false,
   xDownloadOptions: false,
@@ -26,12 +27,16 @@ const protect = helmet({
   xXssProtection: false,
 });
 
-// Helmet builds the same dozen headers anew for every request, a twentieth of a trivial one's time. Here it does so once.
+// Computed once. Helmet would build the same dozen headers for every request, which takes a twentieth of a trivial request's time.
 export const secureHeaderFields = headersOf(protect);
 
+// An answer to a caller may have personal data. Shared caches keep an answer to a cookie, unlike one to `Authorization`. A handler may set another value.
+const privateHeaderFields = { ...secureHeaderFields, 'cache-control': 'no-store' };
+
 export function secureHeaders(server: FastifyInstance): void {
-  server.addHook('onRequest', (_request, reply, done) => {
-    void reply.headers(secureHeaderFields);
+  server.addHook('onRequest', ({ routeOptions: { config } }, reply, done) => {
+    const access = (config as Requirements | undefined)?.access;
+    void reply.headers(access === 'public' ? secureHeaderFields : privateHeaderFields);
     done();
   });
 }

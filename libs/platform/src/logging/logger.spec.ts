@@ -22,7 +22,7 @@ const name = fc
   .constantFrom(...NAMES)
   .chain((known) => fc.constantFrom(known, known.toUpperCase(), known.toLowerCase()));
 const planted = fc.string({ minLength: 12, unit: fc.constantFrom(...'ABCDEFGHJKLMNP23456789') });
-/** How a secret comes to be deep inside something: by name, in a list, on an error, as an error's cause. */
+/** Ways in which a secret is nested: by name, in a list, on an error, in an error's cause. */
 const wrapping = fc.constantFrom(
   (inner: unknown) => ({ request: inner }),
   (inner: unknown) => ({ list: [inner] }),
@@ -33,7 +33,7 @@ const wrapping = fc.constantFrom(
 );
 
 describe('the log', () => {
-  it('hides secrets wherever they are in what is logged', () => {
+  it('the log hides secrets at any depth of a logged object', () => {
     fc.assert(
       fc.property(name, planted, fc.array(wrapping, { maxLength: 5 }), (key, secret, wrappings) => {
         const { logger, text } = capture();
@@ -46,7 +46,7 @@ describe('the log', () => {
     );
   });
 
-  it('keeps of an error what explains it, and of a failed command not its arguments', () => {
+  it('the log has type, message, code and stack of an error, but not the arguments of a failed command', () => {
     const { logger, text } = capture();
     const err = Object.assign(new Error('WRONGPASS'), {
       code: 'E1',
@@ -61,7 +61,21 @@ describe('the log', () => {
     expect(text()).not.toContain('hunter2');
   });
 
-  it('ends a cycle instead of the process', () => {
+  it('the log hides a service key in any text, also in the message and stack of an error', () => {
+    const { logger, text } = capture();
+    const key = `pk_${'x-_7'.repeat(11)}`;
+    logger.warn(
+      { err: new Error(`refused ${key}.`), note: [`Bearer ${key}`], header: { one: key } },
+      'event',
+    );
+    expect(text()).not.toContain('pk_');
+    expect(JSON.parse(text())).toMatchObject({
+      err: { message: 'refused [redacted].' },
+      note: ['Bearer [redacted]'],
+    });
+  });
+
+  it('the log cuts off an object that contains itself', () => {
     const { logger, text } = capture();
     const circle: Record<string, unknown> = {};
     circle.again = circle;

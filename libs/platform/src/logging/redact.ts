@@ -1,18 +1,21 @@
 import { types } from 'node:util';
 
 const HIDDEN = '[redacted]';
-// Whatever the case and wherever in a logged object: `authorization`, `Set-Cookie`, `x-api-key`, `refreshToken` …
+// Names of fields with secrets, at any depth and in any case: `authorization`, `Set-Cookie`, `x-api-key`, `refreshToken` …
 const SECRET_NAME = /^(authorization|cookie|set-cookie|password|.*secret|.*token|.*api[-_]?key)$/i;
 const PASSWORD_IN_URL = /(\w+:\/\/)[^/\s@]+@/g;
-// Deeper than anybody logs on purpose; a cycle ends here too.
+const SERVICE_KEY = /\bpk_[\w-]{16,}/g;
+// Deeper than any of our log lines. This limit also ends a cycle.
 const DEEPEST = 8;
 
 /**
- * A copy of what is logged without its secrets. Of an error only what explains it is kept: client libraries hang the failed
- * command on theirs, password included.
+ * Returns a copy of a logged value without its secrets. A secret is a field with a name such as `token`, a password in a URL, or a service
+ * key; other secrets are not recognised. An error keeps only type, message, code, details, stack and cause, because client libraries add the failed
+ * command, with its password, to their errors.
  */
 export function withoutSecrets(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return value.replace(PASSWORD_IN_URL, `$1${HIDDEN}@`);
+  if (typeof value === 'string')
+    return value.replace(PASSWORD_IN_URL, `$1${HIDDEN}@`).replace(SERVICE_KEY, HIDDEN);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= DEEPEST) return '[too deep]';
   if (types.isNativeError(value)) return errorFacts(value, depth);

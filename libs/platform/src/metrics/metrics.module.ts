@@ -1,27 +1,47 @@
-import { Controller, Get, Module, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Module, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { PrometheusController, PrometheusModule } from '@willsoto/nestjs-prometheus';
 import { type FastifyReply } from 'fastify';
 import { register } from 'prom-client';
 import { Public } from '../auth/access.js';
+import { type Config } from '../config/config.js';
+import { NotFound } from '../errors/app-error.js';
+import { CONFIG } from '../process/surroundings.module.js';
 
 @ApiExcludeController()
 @Public()
 @Controller()
 class MetricsController extends PrometheusController {
+  constructor(@Inject(CONFIG) private readonly config: Config) {
+    super();
+  }
+
   @Get()
   override index(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
+    // METRICS_PORT serves the metrics instead; this port may be public.
+    if (this.config.http.metricsPort !== undefined) throw new NotFound();
     return super.index(reply);
   }
 }
 
-// Not exported by the front door: the package is CommonJS and requires Nest, which jest on Node 20 cannot load. Metrics
-// themselves are plain prom-client objects beside the code that counts.
+// index.ts does not export this module: nestjs-prometheus is CommonJS and requires Nest, and jest on Node 20 cannot load that. Files that
+// count use prom-client objects and do not need this module.
 const metrics = PrometheusModule.register({
   controller: MetricsController,
-  // Roles that share a process share its registry.
+  // Roles in one process share the registry, so only the first adds the default metrics.
   defaultMetrics: { enabled: !register.getSingleMetric('process_cpu_seconds_total') },
 });
 
+// Gauges of prom-client with the suffix of a counter. The gauges without the suffix have the same numbers by type.
+const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`);
+
+/**
+ * Serves `/metrics` on the port of the process. If METRICS_PORT is set, this route answers 404, and `createMetricsServer` serves the
+ * metrics on METRICS_PORT.
+ */
 @Module({ imports: [metrics] })
-export class MetricsModule {}
+export class MetricsModule {
+  constructor() {
+    for (const name of MISNAMED) register.removeSingleMetric(name);
+  }
+}

@@ -8,13 +8,11 @@ import {
 } from '@nats-io/jetstream';
 import { millis, type NatsConnection } from '@nats-io/transport-node';
 import { type Logger } from '../logging/logger.js';
+import { type Link, watchLink } from './connect.js';
+import { type Delivery, TrackedMessage } from './delivery.js';
 import { type ConsumerDefinition, ensureConsumer } from './ensure.js';
-import { decode, MessageMalformed, type Subject } from './subject.js';
-
-export interface Delivery<T> {
-  readonly message: JsMsg;
-  readonly content: T | MessageMalformed;
-}
+import { ignoreAbort, OutageHold } from './outage-hold.js';
+import { decodeOrMalformed, type Subject } from './subject.js';
 
 export interface Consumption<T> {
   readonly stream: string;
@@ -24,58 +22,86 @@ export interface Consumption<T> {
   readonly expiresMs: number;
   /** How many batches are handled at a time; one by default. */
   readonly lanes?: number;
-  /** Settles every message of the batch (ack, nak with a delay, term). What it leaves alone is redelivered. */
+  /**
+   * Settles every message of the batch (ack, nak with a delay, term). NATS redelivers a message that stays unsettled. If `handle` throws
+   * DependencyUnavailable, it gets the unsettled messages again later. This repeat uses up no delivery.
+   */
   handle(batch: ReadonlyArray<Delivery<T>>): Promise<void>;
 }
 
 const PAUSE_AFTER_FAILURE_MS = 500;
-// A pull that brings neither messages nor heartbeats for this long means that the consumer has gone deaf.
+// If NATS sends neither a message nor a heartbeat for this long after a pull should have ended, the consumer or the link is gone.
 const SILENCE_MS = 15_000;
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 const SERVER_ACK_WAIT_MS = 30_000;
-// A batch is all in memory, in several forms at a time. Of small messages it is the number that counts.
+// A pull ends when two heartbeats are missing. The leader of a consumer may vanish and send no end of the pull.
+const HEARTBEAT_MS = 1_000;
+// A consumer without a leader answers nothing, and an election takes some seconds.
+const REQUEST_TIMEOUT_MS = 1_500;
+// Limits the memory of a batch, because a batch is held in several forms at a time. A batch of small messages reaches `batchSize` first.
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
- * Pulls from a durable consumer until stopped, through restarts of the server and loss of the consumer. What has arrived
- * while a batch is handled is the next batch: few under little load, so none waits; many under much. No more is asked for while a batch
- * waits: all that the server believes to be with us is in `waiting` or `inHand`, where it can be asked for time.
+ * Pulls messages from a durable consumer and handles them in batches, until it is stopped. After the server restarts, or after the durable
+ * consumer is deleted, it binds again.
+ *
+ * Messages that arrive while a batch is handled form the next batch. So batches are small under little load and full under much load. While
+ * a full batch waits, nothing is pulled. So every message that NATS counts as delivered is in `waiting` or `handling`, and its ack_wait is
+ * extended.
+ *
+ * While a server that the handler needs is away, `OutageHold` keeps the batch, and nothing is pulled. So an outage of any length uses up no
+ * delivery.
+ *
+ * If the connection to NATS is down for longer than `ack_wait`, or the process is killed, each held message uses up one delivery.
  */
 export class BatchConsumer<T> {
   private readonly stopping = new AbortController();
   private readonly waiting: JsMsg[] = [];
   private waitingBytes = 0;
-  private readonly inHand = new Set<JsMsg>();
+  private readonly handling = new Set<JsMsg>();
   private readonly arrivals = new Signal();
-  private readonly room = new Signal();
+  private readonly capacity = new Signal();
   private running: Promise<void> | undefined;
-  private lastSignAtMs = performance.now();
+  private lastActivityAtMs = performance.now();
+  private readonly outages: OutageHold<T>;
+  private readonly link: Link;
+  private pulled: ConsumerMessages | undefined;
 
   constructor(
     private readonly connection: NatsConnection,
     private readonly consumption: Consumption<T>,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.outages = new OutageHold({
+      durable: consumption.consumer.durable_name,
+      logger,
+      stopping: this.stopping.signal,
+      onRelease: () => this.pullAgain(),
+    });
+    // The server forgets the pull with the connection. Without this, the client would repeat the pull on its own, but only every 5 s while
+    // the consumer has no leader.
+    this.link = watchLink(connection, () => void this.pulled?.close());
+  }
 
   start(): void {
     this.running ??= this.run();
   }
 
-  /** What has arrived is finished; nothing new is pulled. */
+  /** Stops pulling, and resolves once the messages that have arrived are handled. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.room.end();
+    this.capacity.end();
     await this.running;
   }
 
-  /** For the readiness probe. */
+  /** Readiness probe. Throws if NATS has sent nothing for the length of a pull and 15 s more. */
   assertAlive(): void {
-    if (this.isDeaf) throw new Error(`no sign of the stream for ${Math.round(this.silentMs / 1_000)} s`);
+    if (this.isSilent) throw new Error(`NATS has sent nothing for ${Math.round(this.silentMs / 1_000)} s`);
   }
 
   private async run(): Promise<void> {
     const ackWaitMs = millis(this.consumption.consumer.ack_wait ?? 0) || SERVER_ACK_WAIT_MS;
-    const heartbeat = setInterval(() => this.askForTime(), ackWaitMs / 3);
+    const heartbeat = setInterval(() => this.requestMoreTime(), ackWaitMs / 3);
     try {
       const lanes = Array.from({ length: this.consumption.lanes ?? 1 }, () => this.handleArrivals());
       await this.pullUntilStopped();
@@ -86,10 +112,10 @@ export class BatchConsumer<T> {
     }
   }
 
-  /** Otherwise the server would give what is still being worked on to somebody else. */
-  private askForTime(): void {
+  /** Extends ack_wait. Otherwise NATS would deliver a message to another worker while this worker still handles the message. */
+  private requestMoreTime(): void {
     for (const message of this.waiting) message.working();
-    for (const message of this.inHand) message.working();
+    for (const message of this.handling) message.working();
   }
 
   private async pullUntilStopped(): Promise<void> {
@@ -100,49 +126,66 @@ export class BatchConsumer<T> {
       } catch (err) {
         this.logger.warn(
           { err, durable: this.consumption.consumer.durable_name },
-          'consumer lost, binding again',
+          'NATS consumer lost, binding again',
         );
-        await pause(PAUSE_AFTER_FAILURE_MS, undefined, { signal: this.stopping.signal }).catch(ignoreAbort);
+        do
+          await pause(PAUSE_AFTER_FAILURE_MS, undefined, { signal: this.stopping.signal }).catch(ignoreAbort);
+        while (!this.link.isUp() && !this.isStopping);
       }
     }
   }
 
-  /** One batch, or what there is of it until the pull expires. */
+  /** Receives up to one batch, until the pull expires. */
   private async pull(consumer: Consumer): Promise<void> {
-    while (this.isFull && !this.isStopping) await this.room.wait();
+    while (this.isPaused && !this.isStopping) await this.capacity.wait();
     if (this.isStopping) return;
     const { batchSize, expiresMs } = this.consumption;
-    const pulled = await consumer.fetch({ max_messages: batchSize, expires: expiresMs });
+    const pulled = await consumer.fetch({
+      max_messages: batchSize,
+      expires: expiresMs,
+      idle_heartbeat: Math.min(HEARTBEAT_MS, expiresMs / 2),
+    });
     const close = () => void pulled.close();
+    this.pulled = pulled;
     this.stopping.signal.addEventListener('abort', close, { once: true });
     const watch = setInterval(() => {
-      if (this.isDeaf) close();
-    }, LOOK_MS);
-    this.lastSignAtMs = performance.now();
-    void this.noteSigns(pulled);
+      if (this.isSilent) close();
+    }, CHECK_MS);
+    this.lastActivityAtMs = performance.now();
+    void this.noteActivity(pulled);
     try {
-      for await (const message of pulled) this.take(message);
-      if (this.isDeaf) throw new Error('no sign of the stream');
+      for await (const message of pulled) this.receive(message);
+      if (this.isSilent) throw new Error('NATS has sent nothing');
+      if (!this.link.isUp()) throw new Error('NATS is disconnected');
     } finally {
       clearInterval(watch);
       this.stopping.signal.removeEventListener('abort', close);
     }
   }
 
+  private get isPaused(): boolean {
+    return this.isFull || this.outages.isHolding;
+  }
+
   private get isFull(): boolean {
     return this.waiting.length >= this.consumption.batchSize || this.waitingBytes >= MOST_BYTES;
   }
 
-  private take(message: JsMsg): void {
-    this.lastSignAtMs = performance.now();
+  private receive(message: JsMsg): void {
+    this.lastActivityAtMs = performance.now();
     this.waiting.push(message);
     this.waitingBytes += message.data.length;
-    this.arrivals.give();
+    this.arrivals.notify();
   }
 
-  private async noteSigns(pulled: ConsumerMessages): Promise<void> {
+  private pullAgain(): void {
+    this.lastActivityAtMs = performance.now();
+    this.capacity.notify();
+  }
+
+  private async noteActivity(pulled: ConsumerMessages): Promise<void> {
     for await (const { type } of pulled.status())
-      if (type !== 'heartbeats_missed') this.lastSignAtMs = performance.now();
+      if (type !== 'heartbeats_missed') this.lastActivityAtMs = performance.now();
   }
 
   private async handleArrivals(): Promise<void> {
@@ -162,41 +205,44 @@ export class BatchConsumer<T> {
       bytes += data.length;
       count += 1;
     }
-    if (this.isFull) this.lastSignAtMs = performance.now();
+    if (this.isFull) this.lastActivityAtMs = performance.now();
     this.waitingBytes -= bytes;
     const batch = this.waiting.splice(0, count);
-    this.room.give();
+    this.capacity.notify();
     return batch;
   }
 
-  /** A handler that throws leaves its batch to be delivered again; the pull itself is fine. */
+  /** If the handler throws, NATS delivers the unsettled messages again. Pulling goes on. */
   private async handle(messages: readonly JsMsg[]): Promise<void> {
     const { subject, consumer } = this.consumption;
-    for (const message of messages) this.inHand.add(message);
+    for (const message of messages) this.handling.add(message);
+    const deliveries = messages.map((message) => ({
+      message: new TrackedMessage(message),
+      content: decodeOrMalformed(subject, message.string()),
+    }));
     try {
-      await this.consumption.handle(
-        messages.map((message) => ({ message, content: contentOf(subject, message) })),
-      );
+      await this.outages.handle(deliveries, (part) => this.consumption.handle(part));
     } catch (err) {
       this.logger.error({ err, durable: consumer.durable_name, batch: messages.length }, 'batch failed');
     } finally {
-      for (const message of messages) this.inHand.delete(message);
+      for (const message of messages) this.handling.delete(message);
     }
   }
 
   private async bind(): Promise<Consumer> {
     const { stream, consumer } = this.consumption;
-    await ensureConsumer(await jetstreamManager(this.connection), stream, consumer);
-    return jetstream(this.connection).consumers.get(stream, consumer.durable_name);
+    const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: false };
+    await ensureConsumer(await jetstreamManager(this.connection, options), stream, consumer);
+    return jetstream(this.connection, options).consumers.get(stream, consumer.durable_name);
   }
 
-  /** Whoever has enough and asks for nothing hears nothing, which is no sign of trouble. */
-  private get isDeaf(): boolean {
-    return !this.isFull && this.silentMs > this.consumption.expiresMs + SILENCE_MS;
+  /** False while pulling is paused, because silence is normal then. */
+  private get isSilent(): boolean {
+    return !this.isPaused && this.silentMs > this.consumption.expiresMs + SILENCE_MS;
   }
 
   private get silentMs(): number {
-    return performance.now() - this.lastSignAtMs;
+    return performance.now() - this.lastActivityAtMs;
   }
 
   private get isStopping(): boolean {
@@ -204,35 +250,22 @@ export class BatchConsumer<T> {
   }
 }
 
-/** Wakes whoever waits for something to have changed. */
+/** `notify` resolves all pending `wait`s; after `end`, `wait` resolves at once. */
 class Signal {
   isEnded = false;
-  private readonly sleepers: Array<() => void> = [];
+  private readonly waiting: Array<() => void> = [];
 
   wait(): Promise<void> {
     if (this.isEnded) return Promise.resolve();
-    return new Promise((resolve) => this.sleepers.push(resolve));
+    return new Promise((resolve) => this.waiting.push(resolve));
   }
 
-  give(): void {
-    for (const wake of this.sleepers.splice(0)) wake();
+  notify(): void {
+    for (const wake of this.waiting.splice(0)) wake();
   }
 
   end(): void {
     this.isEnded = true;
-    this.give();
+    this.notify();
   }
-}
-
-function contentOf<T>(subject: Subject<T>, message: JsMsg): T | MessageMalformed {
-  try {
-    return decode(subject, message.string());
-  } catch (error) {
-    if (error instanceof MessageMalformed) return error;
-    throw error;
-  }
-}
-
-function ignoreAbort(error: unknown): void {
-  if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
 }

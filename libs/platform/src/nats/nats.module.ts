@@ -1,30 +1,32 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Global, Inject, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { type JetStreamManager } from '@nats-io/jetstream';
 import { type NatsConnection } from '@nats-io/transport-node';
 import { type Config } from '../config/config.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { type Logger } from '../logging/logger.js';
 import { CONFIG, LOGGER } from '../process/surroundings.module.js';
-import { connectNats, type Link, watchLink } from './connect.js';
+import { connectNatsAtStart, type Link, requireSafeNats, waitForNats, watchLink } from './connect.js';
+import { ConsumerStates } from './consumer-states.js';
 import { DeadLetters } from './dead-letters.js';
-import { ensureStream, ensureStreamExists } from './ensure.js';
+import { ensureStreamExists } from './ensure.js';
 import { EventBus } from './event-bus.js';
+import { prepareStreams } from './prepare-streams.js';
 import { eventStreams, type StreamDefinition } from './streams.js';
 
 export const NATS = Symbol('nats');
 const LINK = Symbol('nats link');
 
 const DRAIN_MS = 2_000;
-const LOOK_MS = 5_000;
+const CHECK_MS = 5_000;
 
 @Global()
 @Module({
   providers: [
     {
       provide: NATS,
-      inject: [CONFIG],
-      useFactory: (config: Config) => connectNats(config.nats.url, 'pacekeeper'),
+      inject: [CONFIG, LOGGER],
+      useFactory: (config: Config, logger: Logger) => connectNatsAtStart(config, logger, 'pacekeeper'),
     },
     { provide: LINK, inject: [NATS], useFactory: watchLink },
     {
@@ -37,48 +39,60 @@ const LOOK_MS = 5_000;
       inject: [NATS, LINK],
       useFactory: (connection: NatsConnection, link: Link) => new DeadLetters(connection, link),
     },
+    {
+      provide: ConsumerStates,
+      inject: [NATS, LINK],
+      useFactory: (connection: NatsConnection, link: Link) => new ConsumerStates(connection, link),
+    },
   ],
-  exports: [NATS, EventBus, DeadLetters],
+  exports: [NATS, ConsumerStates, EventBus, DeadLetters],
 })
+/** Connects to NATS at the start, creates or updates our streams, and registers the readiness probe. */
 export class NatsModule implements OnModuleInit, OnApplicationShutdown {
   private readonly streams: readonly StreamDefinition[];
-  private looking: NodeJS.Timeout | undefined;
+  private checking: NodeJS.Timeout | undefined;
 
   constructor(
     @Inject(NATS) private readonly connection: NatsConnection,
     @Inject(LINK) private readonly link: Link,
     @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) private readonly config: Config,
     private readonly health: HealthRegistry,
   ) {
     this.streams = eventStreams(config.nats);
   }
 
   async onModuleInit(): Promise<void> {
-    const manager = await jetstreamManager(this.connection);
-    for (const definition of this.streams) await ensureStream(manager, definition);
+    // The server may have frozen since the connection was made.
+    const manager = await waitForNats(this.config, this.logger, () =>
+      prepareStreams(this.connection, this.streams, this.logger),
+    );
     this.health.register('nats', async () => {
       if (!this.link.isUp()) throw new Error('disconnected, reconnecting');
-      await this.makeMissing(manager);
+      // The address may lead to another server than at the start.
+      requireSafeNats(this.connection.info ?? {}, this.config.nats.replicas);
+      await this.createMissingStreams(manager);
     });
-    this.looking = setInterval(() => void this.look(manager), LOOK_MS);
-    this.looking.unref();
+    this.checking = setInterval(() => void this.checkStreams(manager), CHECK_MS);
+    this.checking.unref();
   }
 
-  /** Without being asked, too: not everybody is probed. */
-  private async look(manager: JetStreamManager): Promise<void> {
+  /** Runs every 5 s, so that missing streams are created even if nothing calls the readiness probe. */
+  private async checkStreams(manager: JetStreamManager): Promise<void> {
     if (!this.link.isUp()) return;
-    await this.makeMissing(manager).catch((err: unknown) => this.logger.warn({ err }, 'streams not seen to'));
+    await this.createMissingStreams(manager).catch((err: unknown) =>
+      this.logger.warn({ err }, 'the NATS streams could not be checked'),
+    );
   }
 
-  /** Somebody may have deleted a stream, or brought up an empty server: made again rather than only missed. */
-  private async makeMissing(manager: JetStreamManager): Promise<void> {
+  /** Creates streams that an operator deleted, or that a new, empty server lacks. */
+  private async createMissingStreams(manager: JetStreamManager): Promise<void> {
     for (const definition of this.streams) await ensureStreamExists(manager, definition);
   }
 
-  /** Flushes what was published, then closes; a frozen server is not waited for. */
+  /** Flushes published messages for at most 2 s, then closes the connection. */
   async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.looking);
+    clearInterval(this.checking);
     if (this.connection.isClosed()) return;
     await Promise.race([this.connection.drain(), pause(DRAIN_MS, undefined, { ref: false })]);
     await this.connection.close();

@@ -1,6 +1,7 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { type Config } from '../config/config.js';
+import { CORE_KEPT_MS } from './event-lifetime.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -12,40 +13,51 @@ export const ADVISORIES = 'AA_ADVISORY';
 export type StreamDefinition = Partial<StreamConfig> & { readonly name: string; readonly subjects: string[] };
 
 /**
- * The deployment's streams: what happened, what could not be understood, and what the server gave up. Their times are not divided by
- * TIME_SCALE: a duplicate window may not be longer than the messages live.
+ * The streams of a deployment: events, dead letters, and the advisories of the server about messages that it gave up. A duplicate window
+ * must not be longer than the lifetime of a message, so TIME_SCALE divides neither of these times.
  */
-export function eventStreams({ dlqRetentionDays }: Config['nats']): StreamDefinition[] {
+export function eventStreams({
+  dlqRetentionDays,
+  replicas,
+}: Pick<Config['nats'], 'dlqRetentionDays' | 'replicas'>): StreamDefinition[] {
+  const durable = { ...DURABLE, num_replicas: replicas };
   return [
     {
-      ...DURABLE,
+      ...durable,
       name: CORE_STREAM,
       subjects: ['athlete-ally.>'],
-      max_age: nanos(7 * DAY_MS),
-      // Longer than a vendor goes on retrying a webhook.
+      max_age: nanos(CORE_KEPT_MS),
+      // Longer than the time during which a vendor repeats a webhook.
       duplicate_window: nanos(2 * HOUR_MS),
     },
     {
-      ...DURABLE,
+      ...durable,
       name: DLQ_STREAM,
       subjects: ['dlq.>'],
       max_age: nanos(dlqRetentionDays * DAY_MS),
-      // The same failure may be reported by the consumer and by the server's advisory.
+      // The consumer and the server's advisory may report the same failure.
       duplicate_window: nanos(2 * HOUR_MS),
     },
     {
-      ...DURABLE,
+      ...durable,
       name: ADVISORIES,
-      // The server says only once, and to whoever listens then, that it gives a message up.
+      // The server sends an advisory once. Without a stream, the advisory would be lost while no worker listens.
       subjects: [`$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${CORE_STREAM}.*`],
       max_age: nanos(7 * DAY_MS),
     },
   ];
 }
 
+/**
+ * NATS dates an event and Postgres dates a deletion. Their clocks may differ by this time. An event that is dated less than this time after
+ * a deletion counts as older than the deletion. A deletion is completed only after this time, so nights that a person sends after the
+ * completion are kept.
+ */
+export const CLOCKS_DIFFER_MS = 1_000;
+
 const DURABLE = {
   storage: StorageType.File,
-  // Work-queue retention would lose or strand a message whose deliveries are used up.
+  // With work-queue retention, a message whose deliveries are used up would either be lost or never be deleted.
   retention: RetentionPolicy.Limits,
   discard: DiscardPolicy.Old,
 } as const;

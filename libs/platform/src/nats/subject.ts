@@ -1,16 +1,16 @@
 import { type z } from 'zod';
 
-/** A subject and the one shape of what is said on it. */
+/** A NATS subject with the schema of its messages. */
 export interface Subject<T> {
   readonly name: string;
-  /** As metrics name it; the subject itself where this is absent. */
+  /** The label of metrics; by default the subject itself. */
   readonly topic?: string;
   readonly schema: z.ZodType<T>;
 }
 
-/** What arrived does not have its subject's shape. Redelivering it would not help. */
+/** A message does not fit the schema of its subject. A redelivery would not help. */
 export class MessageMalformed extends Error {
-  readonly code = 'EVENT.MALFORMED';
+  readonly code = 'EVENT_MALFORMED';
   constructor(
     readonly subject: string,
     readonly problems: readonly string[],
@@ -35,11 +35,20 @@ export function decode<T>(subject: Subject<T>, text: string): T {
   return checked(subject, value);
 }
 
+export function decodeOrMalformed<T>(subject: Subject<T>, text: string): T | MessageMalformed {
+  try {
+    return decode(subject, text);
+  } catch (error) {
+    if (error instanceof MessageMalformed) return error;
+    throw error;
+  }
+}
+
 function checked<T>({ name, schema }: Subject<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new MessageMalformed(
     name,
-    parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`),
+    parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'message'}: ${message}`),
   );
 }

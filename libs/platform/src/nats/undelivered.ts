@@ -1,11 +1,13 @@
-import { AckPolicy, jetstreamManager } from '@nats-io/jetstream';
+import { AckPolicy, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { type Logger } from '../logging/logger.js';
-import { BatchConsumer, type Delivery } from './batch-consumer.js';
+import { BatchConsumer, type Consumption } from './batch-consumer.js';
 import { type DeadLetters } from './dead-letters.js';
+import { natsFailure } from './connect.js';
+import { type DeliveredMessage, type Delivery } from './delivery.js';
 import { ADVISORIES } from './streams.js';
-import { MessageMalformed, type Subject } from './subject.js';
+import { decodeOrMalformed, MessageMalformed, type Subject } from './subject.js';
 
 const schema = z.object({
   stream: z.string(),
@@ -15,53 +17,69 @@ const schema = z.object({
 });
 type Advisory = z.output<typeof schema>;
 
-const BATCH = 100;
 const EXPIRES_MS = 5_000;
-const RETRY_MS = 5_000;
 const ACK_WAIT_MS = 30_000;
+// Two trials, because a worker may also die for another reason.
+const MOST_TRIALS = 2;
 
-export interface Abandoned {
-  readonly stream: string;
-  readonly durable: string;
-  /** Of the dead letters' subjects. */
+/** The name of the durable that tries the messages of another durable alone. */
+export const undeliveredDurable = (durable: string) => `${durable}-undelivered`;
+
+interface UndeliveredOptions<T> {
+  readonly consumption: Consumption<T>;
+  /** Prefix of the dead letters' subjects. */
   readonly prefix: string;
-  readonly onBuried: (seq: number) => void;
+  readonly onDeadLetter: (seq: number) => void;
 }
 
 /**
- * The net below a consumer: a message that killed its worker at every delivery was settled by nobody. The server says so in an
- * advisory, which a stream has kept; here it becomes a dead letter.
+ * Handles messages whose worker died at every delivery. Such a worker settles no message of its batch. The server reports each message
+ * in an advisory, and a stream stores the advisories.
+ *
+ * This consumer tries each of these messages again, alone. Over all workers, it tries one message at a time. So only a message that kills
+ * its worker by itself becomes a dead letter.
+ *
+ * | a worker dies        | what happens                                            |
+ * | -------------------- | ------------------------------------------------------- |
+ * | at each delivery     | the advisory, at the latest `ack_wait` after the last   |
+ * | at the first trial   | a second trial, 30 s later                              |
+ * | at the second trial  | dead letter `max-deliver`, another 30 s later           |
  */
-export function buryUndelivered(
+export function undeliveredConsumer<T>(
   connection: NatsConnection,
   letters: DeadLetters,
   logger: Logger,
-  { stream, durable, prefix, onBuried }: Abandoned,
+  { consumption, prefix, onDeadLetter }: UndeliveredOptions<T>,
 ): BatchConsumer<Advisory> {
+  const { stream } = consumption;
+  const durable = consumption.consumer.durable_name;
   const subject: Subject<Advisory> = {
     name: `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${stream}.${durable}`,
     schema,
   };
 
-  const bury = async ({ message, content }: Delivery<Advisory>): Promise<void> => {
-    // Only the server speaks here, so this is one of a version that we do not know yet.
+  const tryAlone = async ({ message, content }: Delivery<Advisory>): Promise<void> => {
+    // Only the server publishes advisories. A malformed advisory means that a newer server uses another format.
     if (content instanceof MessageMalformed) return message.term();
-    const { streams } = await jetstreamManager(connection);
-    const dead = await streams.getMessage(stream, { seq: content.stream_seq });
-    // Older than the stream's retention, or deleted by an operator.
-    if (!dead) return message.ack();
-    const { subject: from, data: bytes, header, time } = dead;
-    await letters.bury(
-      prefix,
-      { stream, durable, seq: dead.seq, subject: from, bytes, headers: header, receivedAt: time },
-      {
-        reason: 'max-deliver',
-        error: 'delivered as often as allowed, and never settled',
-        attempts: content.deliveries,
-      },
-    );
-    onBuried(dead.seq);
-    message.ack();
+    const undelivered = await storedAt(connection, stream, content.stream_seq);
+    // The message has expired or was deleted.
+    if (!undelivered) return message.ack();
+    if (message.info.deliveryCount > MOST_TRIALS) {
+      await deadLetter(undelivered, content.deliveries);
+      return message.ack();
+    }
+    const alone = aloneDelivery(undelivered, content, message);
+    await consumption.handle([
+      { message: alone, content: decodeOrMalformed(consumption.subject, undelivered.string()) },
+    ]);
+  };
+
+  const deadLetter = async (undelivered: StoredMsg, attempts: number): Promise<void> => {
+    const { seq, subject: from, data: bytes, header: headers, time: receivedAt } = undelivered;
+    const dead = { stream, durable, seq, subject: from, bytes, headers, receivedAt };
+    const error = 'its worker died at every delivery, and when it was tried alone';
+    await letters.add(prefix, dead, { reason: 'max-deliver', error, attempts });
+    onDeadLetter(seq);
   };
 
   return new BatchConsumer<Advisory>(
@@ -69,22 +87,59 @@ export function buryUndelivered(
     {
       stream: ADVISORIES,
       consumer: {
-        durable_name: `${durable}-undelivered`,
+        durable_name: undeliveredDurable(durable),
         filter_subject: subject.name,
         ack_policy: AckPolicy.Explicit,
         ack_wait: nanos(ACK_WAIT_MS),
+        // The server delivers no further advisory before this one is settled.
+        max_ack_pending: 1,
       },
       subject,
-      batchSize: BATCH,
+      batchSize: 1,
       expiresMs: EXPIRES_MS,
       handle: async (batch) => {
-        for (const delivery of batch)
-          await bury(delivery).catch((err: unknown) => {
-            logger.warn({ err, durable }, 'undelivered message not buried yet');
-            delivery.message.nak(RETRY_MS);
-          });
+        for (const delivery of batch) await tryAlone(delivery);
       },
     },
     logger,
   );
+}
+
+async function storedAt(
+  connection: NatsConnection,
+  stream: string,
+  seq: number,
+): Promise<StoredMsg | undefined> {
+  try {
+    const { streams } = await jetstreamManager(connection);
+    return (await streams.getMessage(stream, { seq })) ?? undefined;
+  } catch (error) {
+    throw natsFailure(error);
+  }
+}
+
+/** Presents the message as the last delivery of its consumer. Settling this delivery settles the advisory. */
+function aloneDelivery(
+  { subject, data, header: headers, seq, time }: StoredMsg,
+  { stream, consumer, deliveries }: Advisory,
+  advisory: DeliveredMessage,
+): DeliveredMessage {
+  return {
+    subject,
+    data,
+    headers,
+    redelivered: true,
+    info: {
+      stream,
+      consumer,
+      streamSequence: seq,
+      deliverySequence: advisory.info.deliverySequence,
+      deliveryCount: deliveries,
+      timestampNanos: time.getTime() * 1e6,
+    },
+    ack: () => advisory.ack(),
+    nak: (delayMs) => advisory.nak(delayMs),
+    // A handler calls `term` after it has stored the message as a dead letter.
+    term: () => advisory.ack(),
+  };
 }

@@ -1,50 +1,138 @@
 import { connect } from '@nats-io/transport-node';
-import { Redis } from 'ioredis';
 import pg from 'pg';
 import { type Config } from '../config/config.js';
 import { migrationNames } from '../database/migrations.js';
+import { hostsOf } from '../database/postgres-url.js';
+import { Primary } from '../database/primary.js';
+import {
+  POOLER,
+  asPoolerFailure,
+  requireLimits,
+  requireOwnSession,
+  SESSION_FACTS,
+  type SessionFacts,
+} from '../database/postgres-fitness.js';
 import { type Logger } from '../logging/logger.js';
+import { mayLose, requireSafeNats, serverOptions } from '../nats/connect.js';
+import { checkRedis } from '../redis/check-redis.js';
+import { redisHosts } from '../redis/redis-url.js';
+import { reasonOf, requireVersion, ServerNotReady, ServerUnfit } from './server-failure.js';
+import { type ServerWait, waitForServer } from './wait-for-server.js';
 
-const PATIENCE_MS = 5_000;
+// Long, because a starting process and its machine are busy.
+const ATTEMPT_TIMEOUT_MS = 5_000;
 
-/** A server is missing or not fit: said once, with all the others, before anything is started. */
+/** Servers are missing or unfit. One error names all of them. */
 export class ServersUnfit extends Error {
-  readonly code = 'SERVERS.UNFIT';
+  readonly code = 'SERVERS_UNFIT';
   constructor(readonly problems: readonly string[]) {
     super(problems.join('\n'));
     this.name = 'ServersUnfit';
   }
 }
 
+/**
+ * Checks Postgres, Redis and NATS at the start. Waits at most `config.startWaitMs` for each server. If one server is unfit, it stops
+ * waiting for the others.
+ */
 export async function checkServers(config: Config, logger: Logger): Promise<void> {
+  const unfit = new AbortController();
+  const check = async (server: string, at: string, attempt: () => Promise<void>) => {
+    const wait: ServerWait = { server, at, logger, waitMs: config.startWaitMs, signal: unfit.signal };
+    try {
+      await waitForServer(wait, attempt);
+    } catch (error) {
+      unfit.abort();
+      throw error;
+    }
+  };
+  const { database, redis, nats } = config;
   const checks = await Promise.allSettled([
-    checkPostgres(config.database.url),
-    checkRedis(config.redis.url, logger),
-    checkNats(config.nats.url, logger),
+    check('Postgres', hostsOf(database.url), () => checkPostgres(database)),
+    check('Redis', redisHosts(redis.url), () => checkRedis(redis.url, ATTEMPT_TIMEOUT_MS, logger)),
+    check('NATS', nats.urls.map(hostOf).join(','), () => checkNats(nats, logger)),
   ]);
-  const problems = checks.flatMap((check) => (check.status === 'rejected' ? [reason(check.reason)] : []));
+  const problems = checks.flatMap((one) => (one.status === 'rejected' ? [reasonOf(one.reason)] : []));
   if (problems.length > 0) throw new ServersUnfit(problems);
 }
 
-async function checkPostgres(url: string): Promise<void> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: PATIENCE_MS,
-    query_timeout: PATIENCE_MS,
-  });
-  // A connection that breaks between connect and end reports it here as well; the awaited call says it.
-  client.on('error', () => undefined);
-  try {
-    await reach('Postgres', url, () => client.connect());
+const hostOf = (url: string) => new URL(url).host;
+
+// No database role has this unusual value, so the check recognises its own setting.
+const PROBE_TIMEOUT_MS = 4_321;
+
+async function checkPostgres({ url, directUrl }: Config['database']): Promise<void> {
+  const direct = await new Primary(directUrl ?? url).find();
+  const database = await withPostgres(direct, true, async (client) => {
+    const facts = await factsOf(client);
+    requireOwnSession(facts, PROBE_TIMEOUT_MS);
     const { rows } = await client.query<{ server_version: string }>('show server_version');
     requireVersion('Postgres', rows[0]?.server_version ?? '', [14, 0, 0]);
+    await requireOwnBackend(direct, client);
     await requireSchema(client);
+    return databaseOf(client);
+  });
+  if (!directUrl) return;
+  await withPostgres(await new Primary(url).find(), false, async (client) => {
+    requireLimits(await factsOf(client));
+    if ((await databaseOf(client)) !== database)
+      throw new ServerUnfit(
+        'DATABASE_DIRECT_URL leads to another database than DATABASE_URL: name the same one',
+      );
+  });
+}
+
+/** Differs between two databases, also between those of two clusters. */
+async function databaseOf(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ name: string }>(
+    "select system_identifier || ' ' || current_database() as name from pg_control_system()",
+  );
+  return rows[0]?.name;
+}
+
+async function factsOf(client: pg.Client): Promise<SessionFacts | undefined> {
+  return (await client.query<SessionFacts>(SESSION_FACTS)).rows[0];
+}
+
+/**
+ * Detects a pooler that keeps our settings but not our prepared statements. Behind such a pooler, two connections share one server process.
+ */
+async function requireOwnBackend(url: string, first: pg.Client): Promise<void> {
+  await withPostgres(url, true, async (second) => {
+    const [one, other] = [await factsOf(first), await factsOf(second)];
+    if (one?.backend === other?.backend) throw new ServerUnfit(POOLER);
+  });
+}
+
+/** `isOwn`: the session gets a setting of ours, which a pooler would refuse or drop. */
+async function withPostgres<T>(
+  url: string,
+  isOwn: boolean,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: ATTEMPT_TIMEOUT_MS,
+    query_timeout: ATTEMPT_TIMEOUT_MS,
+    ...(isOwn ? { statement_timeout: PROBE_TIMEOUT_MS } : {}),
+  });
+  // A connection that breaks rejects the awaited call and also emits `error`. Without a listener, this event would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    throw asPoolerFailure(error);
   } finally {
-    await client.end();
+    // Not awaited, because a frozen server would not answer.
+    client.end().catch(() => undefined);
   }
 }
 
-/** A newer schema than ours is fine: that is a deployment under way. */
+/**
+ * Accepts migrations that this version does not know: during a deployment the schema may be newer. A missing migration may be under way: a
+ * deployment may start the migration and the processes at the same time.
+ */
 async function requireSchema(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ exists: boolean }>(
     "select to_regclass('schema_migration') is not null as exists",
@@ -55,95 +143,20 @@ async function requireSchema(client: pg.Client): Promise<void> {
   const names = new Set(applied.rows.map(({ name }) => name));
   const missing = migrationNames().filter((name) => !names.has(name));
   if (missing.length > 0)
-    throw new Error(`The database lacks ${missing.join(', ')}: run \`npm run migrate\` first`);
+    throw new ServerNotReady(`The database lacks ${missing.join(', ')}: run \`npm run migrate\` first`);
 }
 
-async function checkRedis(url: string, logger: Logger): Promise<void> {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: PATIENCE_MS,
-    commandTimeout: PATIENCE_MS,
-    retryStrategy: () => null,
-    // Both are questions of its own before ours: a server that says nothing would be waited for three times.
-    enableReadyCheck: false,
-    disableClientInfo: true,
-  });
-  let failure: Error | undefined;
-  redis.on('error', (error: Error) => (failure = error));
+async function checkNats(nats: Config['nats'], logger: Logger): Promise<void> {
+  const connection = await connect({ ...serverOptions(nats), timeout: ATTEMPT_TIMEOUT_MS, reconnect: false });
   try {
-    const info = await reach(
-      'Redis',
-      url,
-      async () => {
-        await redis.connect();
-        return redis.info();
-      },
-      () => failure,
-    );
-    requireVersion('Redis', field(info, 'redis_version'), [6, 2, 0]);
-    const policy = field(info, 'maxmemory_policy');
-    // Evicted keys would be queue entries and budget counters: a vendor's limit would be broken without a word.
-    if (policy && policy !== 'noeviction' && Number(field(info, 'maxmemory')) > 0)
-      throw new Error(`Redis evicts keys (maxmemory-policy ${policy}): set it to noeviction`);
-    if (policy && policy !== 'noeviction')
-      logger.warn({ policy }, 'redis maxmemory-policy should be noeviction');
-  } finally {
-    redis.disconnect();
-  }
-}
-
-async function checkNats(url: string, logger: Logger): Promise<void> {
-  const connection = await reach('NATS', url, () =>
-    connect({ servers: url, timeout: PATIENCE_MS, reconnect: false }),
-  );
-  try {
-    const version = connection.info?.version ?? '';
-    requireVersion('NATS', version, [2, 9, 4]);
-    if (!connection.info?.jetstream) throw new Error('NATS runs without JetStream: start it with -js');
-    if (compare(parts(version), [2, 10, 23]) < 0)
-      logger.warn({ version }, 'nats-server before 2.10.23 can lose a stream when it crashes, update it');
+    const { info } = connection;
+    requireSafeNats(info ?? {}, nats.replicas);
+    if (mayLose(info?.version ?? ''))
+      logger.warn(
+        { version: info?.version },
+        'nats-server before 2.10.23 can lose a stream when it crashes, update it',
+      );
   } finally {
     await connection.close();
   }
-}
-
-async function reach<T>(
-  server: string,
-  url: string,
-  connecting: () => Promise<T>,
-  clearer: () => Error | undefined = () => undefined,
-): Promise<T> {
-  try {
-    return await connecting();
-  } catch (cause) {
-    const text = reason(clearer() ?? cause);
-    throw new Error(`${server} at ${new URL(url).host} cannot be reached: ${text}`, { cause });
-  }
-}
-
-type Version = readonly [number, number, number];
-
-function requireVersion(server: string, version: string, least: Version): void {
-  if (compare(parts(version), least) >= 0) return;
-  throw new Error(`${server} ${version} is too old: ${least.join('.')} or newer is needed`);
-}
-
-/** `15.18 (Debian 15.18-0+deb12u1)` → [15, 18, 0] */
-function parts(version: string): Version {
-  const [major = 0, minor = 0, patch = 0] = (version.split(/[\s-]/)[0] ?? '').split('.').map(Number);
-  return [major || 0, minor || 0, patch || 0];
-}
-
-function compare(a: Version, b: Version): number {
-  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
-}
-
-function field(info: string, name: string): string {
-  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
-}
-
-function reason(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reason(error.errors[0]);
-  const { message, code } = error as { message?: string; code?: string };
-  return message || code || String(error);
 }

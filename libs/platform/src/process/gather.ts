@@ -1,42 +1,42 @@
-interface Waiting<Question, Answer> {
-  readonly question: Question;
+interface Waiting<Request, Answer> {
+  readonly request: Request;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export interface GatherOptions<Question> {
-  /** Those that may go together; by default all. */
-  readonly areAlike?: (one: Question, other: Question) => boolean;
-  /** When a turn ends: with what is running now, or with all that has arrived on the sockets by then. */
+interface GatherOptions<Request> {
+  /** Decides which requests may share a batch; by default all. */
+  readonly areAlike?: (one: Request, other: Request) => boolean;
+  /** When a turn ends. `tick`: at the end of the present callback. `poll`: after the callbacks of all sockets that are ready. */
   readonly turnEnd?: 'tick' | 'poll';
-  /** With so many put and not answered yet, the next wait and grow: the busier it is, the more go together. */
+  /** While this many batches are under way, further requests wait and form larger batches. */
   readonly mostAtOnce?: number;
 }
 
 /**
- * Questions asked within one turn of the event loop are put together, those that are alike in one go. A single one is not
- * delayed: it leaves with the end of the turn, as it would have anyway.
+ * Sends requests of the same turn of the event loop in batches. A single request is sent at the end of the turn, which is no noticeable
+ * delay. If a batch fails, all of its requests are rejected with the error. Nothing is retried.
  */
-export class Gather<Question, Answer> {
-  private groups: Waiting<Question, Answer>[][] = [];
+export class Gather<Request, Answer> {
+  private groups: Waiting<Request, Answer>[][] = [];
   private isTurnEndAwaited = false;
   private underWay = 0;
 
-  /** `put` answers like questions, in their order. */
+  /** `send` gets a batch of requests that are alike, and returns the answers in the order of the requests. */
   constructor(
-    private readonly put: (questions: readonly Question[]) => Promise<readonly Answer[]>,
-    private readonly options: GatherOptions<Question> = {},
+    private readonly send: (requests: readonly Request[]) => Promise<readonly Answer[]>,
+    private readonly options: GatherOptions<Request> = {},
   ) {}
 
-  ask(question: Question): Promise<Answer> {
+  submit(request: Request): Promise<Answer> {
     this.awaitTurnEnd();
-    return new Promise((resolve, reject) => this.groupOf(question).push({ question, resolve, reject }));
+    return new Promise((resolve, reject) => this.groupOf(request).push({ request, resolve, reject }));
   }
 
-  private groupOf(question: Question): Waiting<Question, Answer>[] {
+  private groupOf(request: Request): Waiting<Request, Answer>[] {
     const { areAlike = () => true } = this.options;
-    for (const group of this.groups) if (group[0] && areAlike(group[0].question, question)) return group;
-    const group: Waiting<Question, Answer>[] = [];
+    for (const group of this.groups) if (group[0] && areAlike(group[0].request, request)) return group;
+    const group: Waiting<Request, Answer>[] = [];
     this.groups.push(group);
     return group;
   }
@@ -46,31 +46,31 @@ export class Gather<Question, Answer> {
     this.isTurnEndAwaited = true;
     const end = () => {
       this.isTurnEndAwaited = false;
-      this.putWaiting();
+      this.sendWaiting();
     };
     if (this.options.turnEnd === 'poll') setImmediate(end);
     else process.nextTick(end);
   }
 
-  private putWaiting(): void {
+  private sendWaiting(): void {
     const { mostAtOnce = Infinity } = this.options;
     while (this.underWay < mostAtOnce) {
       const group = this.groups.shift();
       if (!group) return;
-      void this.putGroup(group);
+      void this.sendGroup(group);
     }
   }
 
-  private async putGroup(group: readonly Waiting<Question, Answer>[]): Promise<void> {
+  private async sendGroup(group: readonly Waiting<Request, Answer>[]): Promise<void> {
     this.underWay += 1;
     try {
-      const answers = await this.put(group.map(({ question }) => question));
+      const answers = await this.send(group.map(({ request }) => request));
       group.forEach(({ resolve }, index) => resolve(answers[index] as Answer));
     } catch (error) {
       for (const { reject } of group) reject(error);
     } finally {
       this.underWay -= 1;
-      this.putWaiting();
+      this.sendWaiting();
     }
   }
 }

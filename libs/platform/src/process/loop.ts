@@ -2,14 +2,17 @@ import { type Logger } from '../logging/logger.js';
 
 const PAUSE_AFTER_FAILURE_MS = 1_000;
 
-/** Does its work again and again: after as long as the work says, or as soon as somebody wakes it. */
+/**
+ * Repeats a pass until it is stopped. Each pass returns the length of the pause after it. If a pass throws, the pause is 1 s. `wake` ends
+ * the pause early. Passes never overlap.
+ */
 export class Loop {
   private isStopping = false;
   private isWoken = false;
   private wakeUp: () => void = () => undefined;
   private running: Promise<void> | undefined;
 
-  /** `pass` answers how many ms later it wants to be called again. */
+  /** `pass` returns the pause until the next pass, in ms. */
   constructor(
     private readonly name: string,
     private readonly pass: () => Promise<number>,
@@ -20,12 +23,13 @@ export class Loop {
     this.running ??= this.run();
   }
 
+  /** Ends the pause. If a pass is running, the next pass follows at once. */
   wake(): void {
     this.isWoken = true;
     this.wakeUp();
   }
 
-  /** The pass under way is finished. */
+  /** Resolves once the present pass has ended. */
   async stop(): Promise<void> {
     this.isStopping = true;
     this.wake();
@@ -36,14 +40,14 @@ export class Loop {
     while (!this.isStopping) {
       this.isWoken = false;
       const pauseMs = await this.pass().catch((err: unknown) => {
-        this.logger.warn({ err, loop: this.name }, 'pass failed');
+        this.logger.warn({ err, loop: this.name }, 'a pass of the loop failed');
         return PAUSE_AFTER_FAILURE_MS;
       });
-      if (pauseMs > 0 && !this.isWoken) await this.rest(pauseMs);
+      if (pauseMs > 0 && !this.isWoken) await this.sleep(pauseMs);
     }
   }
 
-  private async rest(ms: number): Promise<void> {
+  private async sleep(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
       this.wakeUp = () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { OneAtATime } from './one-at-a-time.js';
 
-describe('work that is the same for many', () => {
-  it('is done once for those who ask while it is under way, and anew for who asks after', async () => {
+describe('OneAtATime', () => {
+  it('OneAtATime runs work once for concurrent calls with the same key, and again for a later call', async () => {
     const once = new OneAtATime<number>();
     let done = 0;
     const work = () => Promise.resolve().then(() => (done += 1));
@@ -12,7 +12,7 @@ describe('work that is the same for many', () => {
     expect(await once.run('a', work)).toBe(3);
   });
 
-  it('fails for all who waited, and is tried again', async () => {
+  it('OneAtATime rejects all concurrent calls if the work fails, and runs it again for a later call', async () => {
     const once = new OneAtATime<string>();
     const failing = () => Promise.reject(new Error('away'));
     const both = await Promise.allSettled([once.run('a', failing), once.run('a', failing)]);

@@ -1,6 +1,5 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { Clock, SystemClock } from '../clock/clock.js';
-import { timeScale } from '../clock/time-scale.js';
+import { Clock, SystemClock, timeScale } from '../clock/clock.js';
 import { type Logger } from '../logging/logger.js';
 import { type Config } from '../config/config.js';
 
@@ -8,7 +7,7 @@ export const CONFIG = Symbol('config');
 export const TIME_SCALE = Symbol('time scale');
 export const LOGGER = Symbol('logger');
 
-/** What every part of a process may ask for: its configuration, its clock and its logger. */
+/** Provides configuration, logger, time scale and clock to all modules of a process. */
 @Global()
 @Module({})
 export class SurroundingsModule {

@@ -1,24 +1,28 @@
 import { BullModule } from '@nestjs/bull';
 import { Module } from '@nestjs/common';
 import { type QueueOptions } from 'bull';
-import { type Redis, type RedisOptions } from 'ioredis';
-import { type TimeScale } from '../clock/time-scale.js';
+import { type RedisOptions } from 'ioredis';
+import { type TimeScale } from '../clock/clock.js';
 import { type Config } from '../config/config.js';
 import { type Logger } from '../logging/logger.js';
 import { CONFIG, LOGGER, TIME_SCALE } from '../process/surroundings.module.js';
+import { parseRedisUrl } from '../redis/redis-url.js';
 import { createRedis } from '../redis/redis.js';
+import { leaseLength } from '../work/lease.js';
 
 const LOCK_MS = 30_000;
-// A worker's blocking command waits this long for a job (Bull: drainDelay, 5 s); a socket silent for longer is dead.
+// A worker's blocking command waits 5 s for a job (Bull's drainDelay), so a socket that is silent for 15 s is dead.
 const BLOCKED_SOCKET_MS = 15_000;
 const PAUSE_AFTER_FAILURE_MS = 500;
-// A stalled job is rung again as often as needed: what may be done twice is decided by the rows.
-const ANY_NUMBER = 1_000_000;
+// No limit for repeating a stalled job: the Postgres rows decide whether work is due, so a repeated tick does no harm.
+const NO_LIMIT = 1_000_000;
 
-/** Bull with our connections. It puts its prefix before its keys itself, and insists on waiting for ever where it blocks. */
-export function queueOptions(config: Config['redis'], scale: TimeScale, logger: Logger): QueueOptions {
-  const guardMs = scale.guard(LOCK_MS);
-  const create = (options: RedisOptions): Redis => createRedis({ ...config, keyPrefix: '' }, logger, options);
+/** Options for Bull with our Redis connections. Bull adds the key prefix itself. Its blocking connections must have no command timeout. */
+function queueOptions(config: Config['redis'], scale: TimeScale, logger: Logger): QueueOptions {
+  const guardMs = leaseLength(scale, LOCK_MS);
+  const create = (options: RedisOptions) => createRedis({ ...config, keyPrefix: '' }, logger, options);
+  // Bull's scripts use keys of one queue and of all queues together, so in a Cluster all of them are in one slot.
+  const name = parseRedisUrl(config.url).kind === 'cluster' ? '{bull}' : 'bull';
   const waiting: RedisOptions = {
     maxRetriesPerRequest: null,
     enableReadyCheck: false,
@@ -26,17 +30,18 @@ export function queueOptions(config: Config['redis'], scale: TimeScale, logger: 
     socketTimeout: BLOCKED_SOCKET_MS,
   };
   return {
-    prefix: `${config.keyPrefix}bull`,
+    prefix: `${config.keyPrefix}${name}`,
     createClient: (type) => create(type === 'client' ? {} : waiting),
     settings: {
       lockDuration: guardMs,
       stalledInterval: guardMs,
-      maxStalledCount: ANY_NUMBER,
+      maxStalledCount: NO_LIMIT,
       retryProcessDelay: PAUSE_AFTER_FAILURE_MS,
     },
   };
 }
 
+/** Provides the connection of Bull queues. */
 @Module({
   imports: [
     BullModule.forRootAsync({

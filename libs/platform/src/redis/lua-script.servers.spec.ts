@@ -34,27 +34,27 @@ describe('a Lua script', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('runs under the key prefix', async () => {
+  it('LuaScript adds the key prefix', async () => {
     const count = script<number>('count', COUNT);
     expect(await count.run(redis, ['visits'], [2])).toBe(2);
     expect(await count.run(redis, ['visits'], [3])).toBe(5);
     expect(await bare.get(`${prefix}visits`)).toBe('5');
   });
 
-  it('is sent again to a server that forgot it', async () => {
+  it('LuaScript sends the script again to a server that has lost it', async () => {
     const count = script<number>('count_again', COUNT);
     await count.run(redis, ['again'], [1]);
     await bare.script('FLUSH');
     expect(await count.run(redis, ['again'], [1])).toBe(2);
   });
 
-  it('refuses a call that its header does not describe', () => {
+  it('LuaScript throws for a call with another number of keys or arguments than the header declares', () => {
     const count = script<number>('count_wrong', COUNT);
     expect(() => count.run(redis, ['a', 'b'], [1])).toThrow('takes 1 keys and 1 arguments, not 2 and 1');
     expect(() => count.run(redis, ['a'], [])).toThrow('not 1 and 0');
   });
 
-  it('is not taken for another of its name, nor for a command of Redis', async () => {
+  it('LuaScript keeps scripts of the same name apart, also from Redis commands', async () => {
     const other = mkdtempSync(join(folder, 'other-'));
     const header = '-- KEYS[1] a key\n-- returns a number\n';
     writeFileSync(join(other, 'get.lua'), `${header}return 2`);
@@ -63,7 +63,7 @@ describe('a Lua script', () => {
     expect([await first.run(redis, ['k'], []), await second.run(redis, ['k'], [])]).toEqual([1, 2]);
   });
 
-  it('may take any number of keys and arguments from the last documented on', async () => {
+  it('LuaScript accepts any number of keys and arguments if the last line of each has an ellipsis', async () => {
     const text = `-- KEYS[1…] counters
 -- ARGV[1] a word
 -- ARGV[2…] more words
@@ -77,15 +77,15 @@ return { #KEYS, #ARGV }`;
   });
 
   it.each([
-    ['says nothing', 'return 1', 'does not say what it returns'],
-    ['says only what it returns', '-- returns one\nreturn 1', 'documents no KEYS'],
-    ['leaves a key out', '-- KEYS[2] a key\n-- returns one\nreturn 1', 'KEYS are not numbered'],
+    ['is missing', 'return 1', 'does not say what it returns'],
+    ['declares no keys', '-- returns one\nreturn 1', 'documents no KEYS'],
+    ['leaves out a key', '-- KEYS[2] a key\n-- returns one\nreturn 1', 'KEYS are not numbered'],
     [
-      'goes on too early',
+      'has an ellipsis before the last key',
       '-- KEYS[1…] keys\n-- KEYS[2] a key\n-- returns one\nreturn 1',
       'KEYS are not numbered',
     ],
-  ])('is refused at start when its header %s', (name, text, problem) => {
+  ])('LuaScript throws when it is made from a script whose header %s', (name, text, problem) => {
     expect(() => script(name.replaceAll(' ', '_'), text)).toThrow(problem);
   });
 });

@@ -1,22 +1,23 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type Redis } from 'ioredis';
+import { type RedisClient } from './redis.js';
 
 export type ScriptAnswer = number | string | null | ScriptAnswer[];
 
 /**
- * A script kept in a `.lua` file of its own, whose header says what it takes and gives:
+ * A Lua script in a `.lua` file beside its module. The header declares keys, arguments and result:
  *
  *     -- KEYS[1] the caller's minute
- *     -- ARGV[1] how many at most
+ *     -- ARGV[1] requests at most
  *     -- returns {granted, ms left}
  *
- * The header is the interface: a call with another number of keys or arguments is refused before it is sent. A last line
- * `KEYS[2…]` or `ARGV[2…]` says that any number may follow from there.
+ * `run` throws if the number of keys or arguments differs from the header; it then sends nothing. If the last line is `KEYS[2…]` or
+ * `ARGV[2…]`, one or more are allowed. Keys get the prefix of the client. In a Cluster the keys of one call must share a hash tag; the server refuses
+ * others.
  */
 export class LuaScript<Answer extends ScriptAnswer> {
   private readonly name: string;
-  /** On the client, whose own commands and other folders' scripts may have the same name. */
+  /** Name of the command on the client. Its hash avoids the names of Redis commands and of other scripts with the same file name. */
   private readonly command: string;
   private readonly text: string;
   private readonly keys: Count;
@@ -32,16 +33,16 @@ export class LuaScript<Answer extends ScriptAnswer> {
     if (this.keys.atLeast === 0 && !this.keys.more) throw new Error(`${file} documents no KEYS`);
   }
 
-  run(redis: Redis, keys: readonly string[], args: ReadonlyArray<string | number>): Promise<Answer> {
+  run(redis: RedisClient, keys: readonly string[], args: ReadonlyArray<string | number>): Promise<Answer> {
     if (!fits(keys.length, this.keys) || !fits(args.length, this.args))
       throw new Error(
-        `${this.name}.lua takes ${words(this.keys)} keys and ${words(this.args)} arguments, not ${keys.length} and ${args.length}`,
+        `${this.name}.lua takes ${countText(this.keys)} keys and ${countText(this.args)} arguments, not ${keys.length} and ${args.length}`,
       );
     return this.commandOn(redis)(keys.length, ...keys, ...args);
   }
 
-  /** ioredis sends EVALSHA, and the text only to a server that has not seen it. */
-  private commandOn(redis: Redis): (...parameters: ReadonlyArray<string | number>) => Promise<Answer> {
+  /** ioredis sends EVALSHA. It sends the text only if the server does not know the script. */
+  private commandOn(redis: RedisClient): (...parameters: ReadonlyArray<string | number>) => Promise<Answer> {
     const commands = redis as unknown as Record<
       string,
       (...parameters: ReadonlyArray<string | number>) => Promise<Answer>
@@ -59,9 +60,9 @@ interface Count {
 }
 
 const fits = (length: number, { atLeast, more }: Count) => length === atLeast || (more && length > atLeast);
-const words = ({ atLeast, more }: Count) => (more ? `at least ${atLeast}` : `${atLeast}`);
+const countText = ({ atLeast, more }: Count) => (more ? `at least ${atLeast}` : `${atLeast}`);
 
-/** How many KEYS[n] or ARGV[n] the header lists; they must be numbered without a gap. */
+/** Counts the KEYS[n] or ARGV[n] of the header; they must be numbered without a gap. */
 function documented(text: string, array: 'KEYS' | 'ARGV'): Count {
   const header = text.split('\n').filter((line) => line.startsWith('--'));
   const listed = header.flatMap((line) => {

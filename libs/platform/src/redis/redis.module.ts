@@ -1,10 +1,10 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { Redis } from 'ioredis';
 import { type Config } from '../config/config.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { type Logger } from '../logging/logger.js';
 import { CONFIG, LOGGER } from '../process/surroundings.module.js';
-import { createRedis } from './redis.js';
+import { probeRedis } from './redis-fitness.js';
+import { createRedis, type RedisClient } from './redis.js';
 
 export const REDIS = Symbol('redis');
 
@@ -16,17 +16,16 @@ export const REDIS = Symbol('redis');
       inject: [CONFIG, LOGGER, HealthRegistry],
       useFactory: (config: Config, logger: Logger, health: HealthRegistry) => {
         const redis = createRedis(config.redis, logger);
-        health.register('redis', async () => {
-          await redis.ping();
-        });
+        health.register('redis', () => probeRedis(redis));
         return redis;
       },
     },
   ],
   exports: [REDIS],
 })
+/** Provides the process's Redis client and its readiness probe. */
 export class RedisModule implements OnApplicationShutdown {
-  constructor(@Inject(REDIS) private readonly redis: Redis) {}
+  constructor(@Inject(REDIS) private readonly redis: RedisClient) {}
 
   onApplicationShutdown(): void {
     this.redis.disconnect();

@@ -1,10 +1,13 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
-import { type TimeScale } from '../clock/time-scale.js';
+import { type TimeScale } from '../clock/clock.js';
 import { type Logger } from '../logging/logger.js';
 import { LOGGER, TIME_SCALE } from '../process/surroundings.module.js';
 
-/** What is done again and again in the background. Each run waits for the one before; a failed one is told and repeated. */
+/**
+ * Repeats background work at an interval. If a run takes longer than the interval, the next run is skipped. So runs never overlap in this
+ * process, but another process may run the same sweep. A failed run is logged, and the next interval begins a new run.
+ */
 @Injectable()
 export class Sweeps implements BeforeApplicationShutdown {
   private readonly running = new Map<string, Promise<unknown>>();
@@ -15,14 +18,14 @@ export class Sweeps implements BeforeApplicationShutdown {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** The first run is now. `realMs` is divided by TIME_SCALE. */
+  /** Begins the first run at once. The interval is `realMs` divided by TIME_SCALE, but at least 250 ms. */
   every(name: string, realMs: number, runOnce: () => Promise<unknown>): void {
     const begin = () => this.begin(name, runOnce);
     this.registry.addInterval(name, setInterval(begin, this.scale.sweep(realMs)));
     begin();
   }
 
-  /** Runs in hand are finished, no new ones begun. */
+  /** Begins no new runs, and waits for the running ones. */
   async beforeApplicationShutdown(): Promise<void> {
     for (const name of this.registry.getIntervals()) this.registry.deleteInterval(name);
     await Promise.all(this.running.values());

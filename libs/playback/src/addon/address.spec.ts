@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Address, readAddress, routableUrl } from './address.js';
 
-function told(address: Address): string {
-  if (address.kind === 'nowhere') return 'nowhere';
+function summaryOf(address: Address): string {
+  if (address.kind === 'unknown') return 'unknown';
   const { session } = address;
-  const whose = session.kind === 'named' ? session.name : session.kind;
-  if (address.kind === 'manifest') return `${whose} manifest`;
-  return `${whose} ${address.kind} [${address.type}] [${address.id}] [${address.extra.toString()}]`;
+  const name = session.kind === 'named' ? session.name : session.kind;
+  if (address.kind === 'manifest') return `${name} manifest`;
+  return `${name} ${address.kind} [${address.type}] [${address.id}] [${address.extra.toString()}]`;
 }
 
 describe('an address below /addon', () => {
@@ -25,26 +25,26 @@ describe('an address below /addon', () => {
     ['/addon/stream/series/a%2Fb.json', 'none stream [series] [a/b] []'],
     ['/addon/stream/series/a%252Fb.json', 'none stream [series] [a%2Fb] []'],
     ['/addon/meta/series/a/videoHash=1.json', 'none meta [series] [a] [videoHash=1]'],
-  ])('%s is %s', (url, meaning) => expect(told(readAddress(url))).toBe(meaning));
+  ])('reads the add-on URL %s as %s', (url, meaning) => expect(summaryOf(readAddress(url))).toBe(meaning));
 
-  it.each(['catalog', 'meta', 'stream', 'clips'])('may have a session named %s', (name) => {
-    expect(told(readAddress(`/addon/${name}/manifest.json`))).toBe(`${name} manifest`);
+  it.each(['catalog', 'meta', 'stream', 'clips'])('an add-on URL may have a session named %s', (name) => {
+    expect(summaryOf(readAddress(`/addon/${name}/manifest.json`))).toBe(`${name} manifest`);
     for (const resource of ['catalog', 'meta', 'stream']) {
       const url = `/addon/${name}/${resource}/series/a`;
-      expect(told(readAddress(`${url}.json`))).toBe(`${name} ${resource} [series] [a] []`);
-      expect(told(readAddress(`${url}/skip=1.json`))).toBe(`${name} ${resource} [series] [a] [skip=1]`);
+      expect(summaryOf(readAddress(`${url}.json`))).toBe(`${name} ${resource} [series] [a] []`);
+      expect(summaryOf(readAddress(`${url}/skip=1.json`))).toBe(`${name} ${resource} [series] [a] [skip=1]`);
     }
   });
 
   it.each([
     ['a space', '/addon/a%20b/stream/series/a.json'],
     ['a dot', '/addon/manifest.json/stream/series/a.json'],
-    ['too long', `/addon/${'a'.repeat(65)}/stream/series/a.json`],
-    ['not to be decoded', '/addon/%zz/stream/series/a.json'],
+    ['65 letters', `/addon/${'a'.repeat(65)}/stream/series/a.json`],
+    ['an invalid escape', '/addon/%zz/stream/series/a.json'],
     ['a slash', '/addon/a%2Fb/stream/series/a.json'],
-    ['empty', '/addon//stream/series/a.json'],
-  ])('tells a session that is malformed: %s', (_, url) =>
-    expect(told(readAddress(url))).toBe('malformed stream [series] [a] []'),
+    ['no letter', '/addon//stream/series/a.json'],
+  ])('reads an add-on session with %s as malformed', (_, url) =>
+    expect(summaryOf(readAddress(url))).toBe('malformed stream [series] [a] []'),
   );
 
   it.each([
@@ -53,8 +53,8 @@ describe('an address below /addon', () => {
     [`/addon/stream/series/${'a'.repeat(5_000)}.json`, 'none stream [series] [] []'],
     ['/addon/stream/%ff/a.json', 'none stream [] [a] []'],
     ['/addon/stream/series/.json', 'none stream [series] [] []'],
-  ])('reads nothing from what is illegible: %s', (url, meaning) =>
-    expect(told(readAddress(url))).toBe(meaning),
+  ])('reads a part of an add-on URL that is too long or not decodable as empty: %s', (url, meaning) =>
+    expect(summaryOf(readAddress(url))).toBe(meaning),
   );
 
   it.each([
@@ -65,9 +65,9 @@ describe('an address below /addon', () => {
     '/addon/stream/series/a',
     '/addon/x/y/series/a.json',
     '/addon/stream/series/a/b/c.json',
-  ])('%s is nowhere', (url) => expect(readAddress(url).kind).toBe('nowhere'));
+  ])('reads the add-on URL %s as unknown', (url) => expect(readAddress(url).kind).toBe('unknown'));
 
-  it('never throws, and leads every URL to a route', () => {
+  it('any URL below /addon is read without an error, and its routable URL can be decoded', () => {
     const part = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('%', '%2', '%2F', '%c3', '..', 'stream', 'manifest.json', ';', '?', '#'),
@@ -81,7 +81,7 @@ describe('an address below /addon', () => {
     );
   });
 
-  it('leaves other URLs to the router', () => {
+  it('routableUrl replaces only URLs below /addon that the router cannot decode', () => {
     expect(routableUrl('/v1/%zz')).toBe('/v1/%zz');
     expect(routableUrl('/addon/tv-1/manifest.json?a=%zz')).toBe('/addon/tv-1/manifest.json?a=%zz');
     expect(routableUrl('/addon/%zz')).toBe('/addon/unroutable');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-export interface Answer {
+export interface AddonAnswer {
   readonly status: 200 | 404;
   readonly body: Buffer;
   readonly cacheControl: string;
@@ -9,12 +9,13 @@ export interface Answer {
 
 const NEVER = 'no-store';
 
-/** For once: what depends on the moment, on who asks, or on trouble of ours. */
-export function passing(value: unknown, status: Answer['status'] = 200): Answer {
+/** An answer that no cache stores: it depends on the moment or on the client, or reports a failure. */
+export function uncached(value: unknown, status: AddonAnswer['status'] = 200): AddonAnswer {
   return { status, body: bytesOf(value), cacheControl: NEVER };
 }
 
-export function cacheable(value: unknown, cacheControl: string): Answer {
+/** An answer with an ETag, for clients and caches. */
+export function cacheable(value: unknown, cacheControl: string): AddonAnswer {
   const body = bytesOf(value);
   const etag = `"${createHash('sha1').update(body).digest('base64url')}"`;
   return { status: 200, body, cacheControl, etag };

@@ -1,6 +1,16 @@
-import { ID_PREFIX } from './ids.js';
+/** Prefix of all our ids. A client with several add-ons requests only ids with this prefix from us. */
+const ID_PREFIX = 'pacekeeper:';
 
-/** All we offer is of one type, in one catalogue. */
+export function toAddonId(brokerId: string): string {
+  return `${ID_PREFIX}${brokerId}`;
+}
+
+/** Returns an id without the prefix as it is, since it is the broker's own id. */
+export function toBrokerId(addonId: string): string {
+  return addonId.startsWith(ID_PREFIX) ? addonId.slice(ID_PREFIX.length) : addonId;
+}
+
+/** Type of all our items, which are in one catalogue. */
 export const TYPE = 'series';
 export const CATALOGUE_ID = 'guided-workouts';
 

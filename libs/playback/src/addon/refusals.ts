@@ -3,50 +3,50 @@ import { CAUSE_ANSWERS, type Cause } from '#reliability';
 import { clipName } from '../clips/clips.js';
 import { streamObject } from '../streams/stream-objects.js';
 import { ADDON_PATH, type ResourceAddress } from './address.js';
-import { type Answer, passing } from './answer.js';
+import { type AddonAnswer, uncached } from './answer.js';
 
-// One is what a deployment has. Where PUBLIC_URL is not set, anybody may come by any name.
+// A deployment has one base URL. Without PUBLIC_URL the base is the Host header, which a client chooses.
 const MOST_BASES = 16;
 
-/** What is answered in place of what was asked for. The same cause has the same bytes: they are made once for each of our addresses. */
+/** Makes the answer for a cause: a clip, an empty list or a page with the reason. Stream answers are cached by cause and base. */
 export class Refusals {
-  private readonly streams = new LRUCache<string, Answer>({
+  private readonly streams = new LRUCache<string, AddonAnswer>({
     max: MOST_BASES * Object.keys(CAUSE_ANSWERS).length,
   });
 
-  of(address: ResourceAddress, cause: Cause, base: string): Answer {
+  of(address: ResourceAddress, cause: Cause, base: string): AddonAnswer {
     switch (address.kind) {
       case 'stream':
         return this.streamsOf(cause, base);
       case 'catalog':
-        return passing({ metas: [], ...reasonOf(cause) });
+        return uncached({ metas: [], ...reasonOf(cause) });
       case 'meta':
-        return metaInstead(address, cause);
+        return replacementMeta(address, cause);
     }
   }
 
-  private streamsOf(cause: Cause, base: string): Answer {
+  private streamsOf(cause: Cause, base: string): AddonAnswer {
     const key = `${cause} ${base}`;
-    const known = this.streams.get(key);
-    if (known) return known;
-    const made = passing({ streams: instead(cause, base), ...reasonOf(cause) });
-    this.streams.set(key, made);
-    return made;
+    const cached = this.streams.get(key);
+    if (cached) return cached;
+    const answer = uncached({ streams: replacementStreams(cause, base), ...reasonOf(cause) });
+    this.streams.set(key, answer);
+    return answer;
   }
 }
 
-function instead(cause: Cause, base: string): object[] {
+function replacementStreams(cause: Cause, base: string): object[] {
   const { kind, message } = CAUSE_ANSWERS[cause];
   if (kind === 'empty') return [];
   const url = `${base}${ADDON_PATH}/clips/${clipName(cause)}`;
   return [streamObject({ url, name: 'Not available', description: message, filename: clipName(cause) })];
 }
 
-/** A page has to have something on it: what is gone is 404, and of what may be there it says why it is not shown. */
-function metaInstead({ type, id }: ResourceAddress, cause: Cause): Answer {
+/** 404 if there is no such item; otherwise a page that says why the item is not shown. */
+function replacementMeta({ type, id }: ResourceAddress, cause: Cause): AddonAnswer {
   const reason = reasonOf(cause);
-  if (CAUSE_ANSWERS[cause].kind === 'empty') return passing({ meta: null, ...reason }, 404);
-  return passing({ meta: { id, type, name: 'Not available', description: reason.message }, ...reason });
+  if (CAUSE_ANSWERS[cause].kind === 'empty') return uncached({ meta: null, ...reason }, 404);
+  return uncached({ meta: { id, type, name: 'Not available', description: reason.message }, ...reason });
 }
 
 function reasonOf(reason: Cause): { readonly reason: Cause; readonly message: string } {

@@ -1,12 +1,15 @@
 import { AppError, type Logger } from '#platform';
 import { type OutboundAnswer, type OutboundCaller, type OutboundRequest, causeOf } from '#reliability';
-import { type Broker, type Catalogue, type Refused, refused, type Resolution } from './broker.js';
+import { type Broker, type Catalogue, type BrokerRefusal, refused, type Resolution } from './broker.js';
 import { toSeries, toSources } from './wire.js';
 
 const LARGEST_CATALOGUE_BYTES = 4 * 1024 * 1024;
 const LARGEST_RESOLUTION_BYTES = 256 * 1024;
 
-/** The broker over HTTP. Whatever goes wrong there becomes one cause. */
+/**
+ * Calls the broker over HTTP. Every failure becomes a refusal with one cause, so callers need no error handling. There is no retry
+ * here: `OutboundCaller` limits the time and repeats a failed call at most once.
+ */
 export class BrokerClient implements Broker {
   constructor(
     private readonly url: string,
@@ -16,7 +19,7 @@ export class BrokerClient implements Broker {
 
   async catalogue(signal?: AbortSignal): Promise<Catalogue> {
     const request = { method: 'GET', url: `${this.url}/catalog`, maxBytes: LARGEST_CATALOGUE_BYTES } as const;
-    const answer = await this.ask(request, signal);
+    const answer = await this.call(request, signal);
     if ('cause' in answer) return answer;
     return this.read('catalog', () => ({ kind: 'catalogue', series: toSeries(jsonOf(answer)) }));
   }
@@ -29,7 +32,7 @@ export class BrokerClient implements Broker {
       body: JSON.stringify({ client, episode }),
       maxBytes: LARGEST_RESOLUTION_BYTES,
     };
-    const answer = await this.ask(request, signal);
+    const answer = await this.call(request, signal);
     if ('cause' in answer) return answer;
     return this.read('resolve', () => {
       const sources = toSources(jsonOf(answer));
@@ -37,37 +40,40 @@ export class BrokerClient implements Broker {
     });
   }
 
-  /** An answer of 200, or why there is none. */
-  private async ask(request: OutboundRequest, signal?: AbortSignal): Promise<OutboundAnswer | Refused> {
+  /** An answer with status 200, or the refusal. */
+  private async call(
+    request: OutboundRequest,
+    signal?: AbortSignal,
+  ): Promise<OutboundAnswer | BrokerRefusal> {
     try {
       const { answer } = await this.caller.call({ ...request, signal });
       return answer.status === 200 ? answer : refused(causeOfRefusal(answer));
     } catch (error) {
-      // Somebody's wish or deadline, and for them to name.
+      // The owner of the signal knows why it was aborted.
       if (signal?.aborted) throw error;
-      // The caller's own errors are counted; another would be a fault of ours.
+      // An AppError is expected and already counted. Any other error is a bug.
       if (!(error instanceof AppError))
-        this.logger.error({ err: error }, 'the video broker could not be asked');
+        this.logger.error({ err: error }, 'call to the video broker failed unexpectedly');
       return refused(causeOf(error));
     }
   }
 
-  private read<Read>(endpoint: string, read: () => Read): Read | Refused {
+  private read<Read>(endpoint: string, read: () => Read): Read | BrokerRefusal {
     try {
       return read();
     } catch (err) {
-      this.logger.warn({ err, endpoint }, 'unreadable answer of the video broker');
+      this.logger.warn({ err, endpoint }, 'malformed answer of the video broker');
       return refused('broker_error');
     }
   }
 }
 
-function causeOfRefusal(answer: OutboundAnswer): Refused['cause'] {
+function causeOfRefusal(answer: OutboundAnswer): BrokerRefusal['cause'] {
   if (answer.status === 404) return 'not_found';
   return answer.status === 403 && isPolicy(answer) ? 'policy_blocked' : 'broker_error';
 }
 
-/** Other 403s are somebody's in between, and a fault. */
+/** A 403 without the reason `policy` comes from a proxy in between, so this 403 is a failure. */
 function isPolicy(answer: OutboundAnswer): boolean {
   try {
     return (jsonOf(answer) as { reason?: unknown } | null)?.reason === 'policy';

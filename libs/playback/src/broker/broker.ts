@@ -16,7 +16,7 @@ export interface Episode {
   readonly released?: string;
 }
 
-export interface Source {
+export interface VideoSource {
   readonly url: string;
   readonly name?: string;
   readonly description?: string;
@@ -24,27 +24,28 @@ export interface Source {
   readonly sizeBytes?: number;
 }
 
-/** Expected, and so a value; it also travels between replicas that share one call. */
-export interface Refused {
+/** An expected refusal is a value, not an error: replicas that share a call send each other the refusal as JSON. */
+export interface BrokerRefusal {
   readonly kind: 'refused';
   readonly cause: Cause;
 }
 
-export type Catalogue = { readonly kind: 'catalogue'; readonly series: readonly Series[] } | Refused;
-export type Resolution = { readonly kind: 'sources'; readonly sources: readonly Source[] } | Refused;
+export type Catalogue = { readonly kind: 'catalogue'; readonly series: readonly Series[] } | BrokerRefusal;
+export type Resolution =
+  { readonly kind: 'sources'; readonly sources: readonly VideoSource[] } | BrokerRefusal;
 
-export function refused(cause: Cause): Refused {
+export function refused(cause: Cause): BrokerRefusal {
   return { kind: 'refused', cause };
 }
 
-/** Who has the videos. Both reject only where the signal has ended them. */
+/** The service that has the videos. Both methods reject only if the signal was aborted. */
 export interface Broker {
   catalogue(signal?: AbortSignal): Promise<Catalogue>;
-  /** Where an episode can be played, for that client. */
+  /** The URLs at which this client can play an episode. */
   resolve(client: string, episode: string, signal?: AbortSignal): Promise<Resolution>;
 }
 
-/** In a deployment without a broker: there is nothing to watch, and nothing is broken. */
+/** For a deployment without a broker: an empty catalogue, and no episode is found. */
 export const NO_BROKER: Broker = {
   catalogue: () => Promise.resolve({ kind: 'catalogue', series: [] }),
   resolve: () => Promise.resolve(refused('not_found')),

@@ -12,11 +12,11 @@ const SERIES = {
 const SOURCE = { url: 'https://x.example/v.mp4', name: '720p', description: 'd', filename: 'v.mp4' };
 
 describe("a broker's catalogue", () => {
-  it('is read as it is, without what nobody knows', () => {
+  it('reads a catalogue without its unknown fields', () => {
     expect(toSeries({ series: [{ ...SERIES, colour: 'red' }], next: null })).toEqual([SERIES]);
   });
 
-  it('leaves out the odd series and the odd episode, and of a series what is only nice to have', () => {
+  it('leaves out malformed series, episodes and optional fields of a catalogue', () => {
     const series = [
       { ...SERIES, id: '' },
       null,
@@ -37,15 +37,15 @@ describe("a broker's catalogue", () => {
     [{ series: {} }],
     [{ series: [{}] }],
     [{ series: new Array(3_000).fill(SERIES) }],
-  ])('%j cannot be read', (json) => expect(() => toSeries(json)).toThrow());
+  ])('rejects a malformed catalogue: %j', (json) => expect(() => toSeries(json)).toThrow());
 });
 
 describe("a broker's sources", () => {
-  it('are read with their size', () => {
+  it('reads a source with its size', () => {
     expect(toSources({ sources: [{ ...SOURCE, size_bytes: 9 }] })).toEqual([{ ...SOURCE, sizeBytes: 9 }]);
   });
 
-  it('need nothing but a URL of the web', () => {
+  it('reads only sources with an http or https URL of at most 2,048 characters', () => {
     const urls = [
       'https://x.example/v.mp4',
       'ftp://x.example/v.mp4',
@@ -56,7 +56,7 @@ describe("a broker's sources", () => {
     expect(toSources({ sources: urls.map((url) => ({ url, filename: '' })) })).toEqual([{ url: urls[0] }]);
   });
 
-  it('may be none, and are unreadable where none of them can be read', () => {
+  it('accepts an empty list of sources, and rejects a list in which every source is malformed', () => {
     expect(toSources({ sources: [] })).toEqual([]);
     expect(() => toSources({ sources: [{ url: 7 }] })).toThrow();
     expect(() => toSources({ sources: 'x' })).toThrow();

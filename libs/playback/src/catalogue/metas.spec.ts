@@ -8,12 +8,12 @@ const series = (id: string, name: string, description?: string, title = 'Easy'):
   description,
   episodes: [{ id: `${id}-1`, title, season: 1, episode: 1 }],
 });
-const SHELF = [
+const SERIES = [
   series('h', 'Hill school', 'Climbs'),
   series('b', 'Base'),
   series('t', 'Threshold', 'Tempo', 'Over and under'),
 ];
-const page = (query: string) => pageOf(SHELF, new URLSearchParams(query)).map(({ id }) => id);
+const page = (query: string) => pageOf(SERIES, new URLSearchParams(query)).map(({ id }) => id);
 
 describe('a page of the catalogue', () => {
   it.each([
@@ -28,9 +28,11 @@ describe('a page of the catalogue', () => {
     ['skip=-1', ['h', 'b', 't']],
     ['skip=x', ['h', 'b', 't']],
     ['skip=1e999', ['h', 'b', 't']],
-  ])('for %j has %j', (query, ids) => expect(page(query)).toEqual(ids));
+  ])('a page of the catalogue for the query %j has the series %j', (query, ids) =>
+    expect(page(query)).toEqual(ids),
+  );
 
-  it('has a hundred at most', () => {
+  it('a page of the catalogue has 100 series at most', () => {
     const many = Array.from({ length: 250 }, (_, index) => series(`${index}`, 'x'));
     expect(pageOf(many, new URLSearchParams('skip=200'))).toHaveLength(50);
     expect(pageOf(many, new URLSearchParams())).toHaveLength(100);
@@ -38,9 +40,9 @@ describe('a page of the catalogue', () => {
 });
 
 describe('the page of a series', () => {
-  it("is found by our id and by the broker's, and names its episodes by ours", () => {
-    for (const id of ['pacekeeper:t', 't']) expect(findSeries(SHELF, id)).toBe(SHELF[2]);
-    expect(metaOf(SHELF[2]!)).toMatchObject({
+  it("a series is found by our id and by the broker's id, and its episodes have our ids", () => {
+    for (const id of ['pacekeeper:t', 't']) expect(findSeries(SERIES, id)).toBe(SERIES[2]);
+    expect(metaOf(SERIES[2]!)).toMatchObject({
       id: 'pacekeeper:t',
       type: 'series',
       videos: [{ id: 'pacekeeper:t-1', title: 'Over and under', season: 1, episode: 1 }],

@@ -1,15 +1,14 @@
-import { toAddonId, toBrokerId } from '../addon/ids.js';
-import { TYPE } from '../addon/manifest.js';
+import { toAddonId, toBrokerId, TYPE } from '../addon/manifest.js';
 import { type Episode, type Series } from '../broker/broker.js';
 
 const PAGE = 100;
 
-/** What a catalogue shows of a series. */
+/** A series in a catalogue list. */
 export function previewOf({ id, name, description, poster }: Series) {
   return { id: toAddonId(id), type: TYPE, name, description, poster, posterShape: 'poster' };
 }
 
-/** The page of a series. */
+/** The page of a series, with its episodes. */
 export function metaOf(series: Series) {
   return { ...previewOf(series), videos: series.episodes.map(videoOf) };
 }
@@ -19,7 +18,7 @@ export function findSeries(all: readonly Series[], addonId: string): Series | un
   return all.find((series) => series.id === id);
 }
 
-/** A page of those that have the words asked for somewhere in them. */
+/** One page of the series that contain all words of `search` in name, description or episode titles. */
 export function pageOf(all: readonly Series[], extra: URLSearchParams): Series[] {
   const words = (extra.get('search') ?? '').toLocaleLowerCase('en').split(/\s+/).filter(Boolean);
   const found = words.length === 0 ? all : all.filter((series) => hasWords(series, words));

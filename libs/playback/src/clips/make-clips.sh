@@ -1,5 +1,5 @@
 #!/bin/sh
-# Draws the clips of this folder anew; README.md says what it needs. Run it after changing a text, and look at the result.
+# Renders the clips of this folder; README.md lists what it needs. Run it after changing a text, and look at the result.
 set -eu
 cd "$(dirname "$0")"
 
@@ -10,13 +10,13 @@ MINT=0x58d6a8
 PAPER=0xf3f7f5
 MUTED=0x9fb4b0
 
-# cause, headline, and the message that the cause has in the table: what happened, what to do
+# cause, headline, and the two sentences of the cause's message in CAUSE_ANSWERS: what happened, what to do
 clip() {
   name=$1 headline=$2 what=$3 advice=$4
   text() { # size, weight, colour, x, y, words
     printf "drawtext=fontfile=%s/Inter-%s.otf:fontsize=%s:fontcolor=%s:x=%s:y=%s:text='%s'" "$FONTS" "$2" "$1" "$3" "$4" "$5" "$6"
   }
-  # The stripe runs to and fro; all else stands still, which is what keeps the file small.
+  # Only the stripe moves, which keeps the file small.
   ffmpeg -v error -y \
     -f lavfi -i "color=c=$INK:s=1280x720:r=24:d=$DURATION" \
     -f lavfi -i "color=c=$MINT:s=220x6:r=24:d=$DURATION" \

@@ -1,20 +1,20 @@
-import { type Source } from '../broker/broker.js';
+import { type VideoSource } from '../broker/broker.js';
 
 const HEIGHT = /\b(\d{3,4})[pi](?:\d{2})?\b/i;
 const FOUR_K = /\b(4k|uhd)\b/i;
 
-/** Best first, as a player expects them; what does not say how large it is keeps its place behind those that do. */
-export function streamObjects(sources: readonly Source[]) {
+/** Sorts sources by the height in their name, largest first. Sources without a height follow in their given order. */
+export function streamObjects(sources: readonly VideoSource[]) {
   return [...sources].sort((one, other) => heightOf(other) - heightOf(one)).map(streamObject);
 }
 
-export function streamObject({ url, name = 'Video', description, filename, sizeBytes }: Source) {
+export function streamObject({ url, name = 'Video', description, filename, sizeBytes }: VideoSource) {
   return {
     url,
     name,
     description,
     behaviorHints: {
-      // The next episode plays in the quality that was chosen for this one.
+      // Players choose the next episode's stream by this group, so the quality stays the same.
       bingeGroup: `pacekeeper-${name}`,
       filename: filename ?? lastPartOf(url),
       videoSize: sizeBytes,
@@ -23,11 +23,11 @@ export function streamObject({ url, name = 'Video', description, filename, sizeB
   };
 }
 
-function heightOf({ name = '' }: Source): number {
+function heightOf({ name = '' }: VideoSource): number {
   return Number(HEIGHT.exec(name)?.[1] ?? (FOUR_K.test(name) ? 2_160 : 0));
 }
 
-/** A page that was loaded over TLS may play nothing else. */
+/** A web page that was loaded over HTTPS plays only MP4 over HTTPS. */
 function isWebReady(url: string): boolean {
   const { protocol, pathname } = new URL(url);
   return protocol === 'https:' && pathname.toLowerCase().endsWith('.mp4');

@@ -1,19 +1,20 @@
-import { isIP } from 'node:net';
+import { canonicalAddress, networkOf } from '#platform';
 import { type Session } from '../addon/address.js';
 
-/** Who watches: has a place at the gate, one wish at a time, and a name with the broker. */
+/** The client that watches. A viewer has one place at the gate, one request at a time, and an id at the broker. */
 export interface Viewer {
-  /** Of a place. A session that looks like an address is not that address. */
+  /** Key of the place. It begins with `session:` or `address:`, so a session named `203.0.113.1` cannot take that address's place. */
   readonly key: string;
   readonly name: string;
+  /** The gate limits places by network. */
+  readonly network: string;
 }
 
-const IPV4_IN_IPV6 = /^::ffff:(?=\d+\.)/i;
-
-/** Undefined for a session that is none. `address` is whom the proxies we trust saw, else who is connected to us. */
+/** Undefined for a malformed session. `address` is the address of the client if a trusted proxy reports it, or else of the direct peer. */
 export function viewerOf(session: Session, address: string): Viewer | undefined {
   if (session.kind === 'malformed') return undefined;
-  if (session.kind === 'named') return { key: `session:${session.name}`, name: session.name };
-  const name = isIP(address) ? address.replace(IPV4_IN_IPV6, '') : 'unknown';
-  return { key: `address:${name}`, name };
+  const from = canonicalAddress(address);
+  const network = networkOf(from);
+  if (session.kind === 'named') return { key: `session:${session.name}`, name: session.name, network };
+  return { key: `address:${from}`, name: from, network };
 }

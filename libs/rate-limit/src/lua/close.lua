@@ -1,6 +1,6 @@
--- Closes a window of the vendor's to every class. What is closed for longer stays so.
--- KEYS[1] what the vendor has closed
--- ARGV[1] ms until which
+-- Closes a vendor's window to every class. A window that is closed for longer stays closed.
+-- KEYS[1] the window that the vendor has closed
+-- ARGV[1] ms until which it is closed
 -- ARGV[2] the counter's name
 -- returns 1
 local closed = redis.call('GET', KEYS[1])

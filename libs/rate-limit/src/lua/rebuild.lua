@@ -1,12 +1,15 @@
--- Writes the counters anew after the server has forgotten them. Whoever rebuilds holds the ledger's lock.
--- KEYS[1] what the counters were built for
--- KEYS[2…] the counters
--- ARGV[1] what they are built for now
--- ARGV[2…] for each counter: its count by the ledger, ms until which it is kept
+-- Rewrites limits and counters after Redis lost them or a new epoch began. The caller holds the ledger's lock.
+-- KEYS[1] the state that the counters were built for
+-- KEYS[2] the limits and the windows that began with a request
+-- KEYS[3…] the counters
+-- ARGV[1] the new state
+-- ARGV[2] the limits, in the order of the counters, and these windows
+-- ARGV[3…] for each counter: its count in the ledger, the ms at which it expires
 -- returns 1
-for index = 2, #KEYS do
+for index = 3, #KEYS do
   local ours = tonumber(redis.call('GET', KEYS[index])) or 0
-  redis.call('SET', KEYS[index], math.max(ours, tonumber(ARGV[2 * index - 2])), 'PXAT', ARGV[2 * index - 1])
+  redis.call('SET', KEYS[index], math.max(ours, tonumber(ARGV[2 * index - 3])), 'PXAT', ARGV[2 * index - 2])
 end
+redis.call('SET', KEYS[2], ARGV[2])
 redis.call('SET', KEYS[1], ARGV[1])
 return 1

@@ -1,10 +1,10 @@
--- Gives back a permit that was not put on the wire, to the windows it was taken from.
--- KEYS[1] what the budget's state was built for
+-- Refunds a permit whose request was not sent: decrements the counters that the permit was charged to, and frees its slot.
+-- KEYS[1] the state that the counters were built for
 -- KEYS[2] slots held
--- KEYS[3…] the counters the permit was charged to
--- ARGV[1] what the state was built for when the permit was granted
+-- KEYS[3…] the counters that the permit was charged to
+-- ARGV[1] the state when the permit was charged
 -- ARGV[2] id of the permit
--- returns 1, or 0 when the state has been rebuilt since and knows nothing of the permit
+-- returns 1. Returns 0 if the counters were rebuilt after the charge; then only the slot is freed
 redis.call('ZREM', KEYS[2], ARGV[2])
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0

@@ -1,4 +1,5 @@
--- The calls of a window and of a day, and what a 429 has closed beyond $3 ms, for the longest.
+-- $1 a window, $2 a day, $3 ms now. Counts the calls of the window and of the day.
+-- closed_* describe the window that a 429 closed for the longest time from now; they are null if no window is closed.
 select
   (select count(*) from strava_api_requests where window_id = $1)::int as in_window,
   (select count(*) from strava_api_requests where day_id = $2)::int as in_day,

@@ -1,4 +1,4 @@
--- now() and not clock_timestamp(), which would keep the index from being used.
+-- Uses now(): clock_timestamp() is volatile, so the planner would not use the index.
 delete from strava_api_requests
 where id = any(array(
   select id

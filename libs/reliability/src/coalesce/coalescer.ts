@@ -1,47 +1,63 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Redis } from 'ioredis';
-import { type Logger } from '#platform';
+import { Counter, Gauge } from 'prom-client';
+import { type Logger, type RedisClient } from '#platform';
 import { causeOf, CauseError, type Cause } from '../causes.js';
-import { untilAborted } from '../until-aborted.js';
-import { coalesced, flightsNow, type Part } from './coalesce-metrics.js';
-import { Superseded } from './coalesce.errors.js';
-import { Flight } from './flight.js';
-import { type FlightName, LEASE_MS, type Manner, SharedFlights } from './shared-flights.js';
+import { untilAborted } from '../abort.js';
+import { Flight, Superseded } from './flight.js';
+import { LeaderLease } from './leader-lease.js';
+import { type FlightName, type JoinMode, SharedFlights } from './shared-flights.js';
 import { WakeUps } from './wake-ups.js';
 
-export interface Ask {
-  /** What is asked for: a name in our code, the label of the metric. */
+export interface ShareRequest {
+  /** The kind of request, a constant in our code: the `scope` label of the metric. */
   readonly scope: string;
-  /** Nothing is ever shared with another. */
+  /** Requests of different clients are never shared. */
   readonly client: string;
   readonly intent: string;
-  /** The client wants one thing at a time: an older intent of this scope is given up. */
+  /** True: this intent ends the client's older intent in this scope with Superseded. */
   readonly supersedes?: boolean;
   readonly deadlineMs: number;
   readonly signal?: AbortSignal;
 }
 
-export type Work<T> = (signal: AbortSignal) => Promise<T>;
+type Work<T> = (signal: AbortSignal) => Promise<T>;
 
-/** What is told to other processes. */
-type Outcome = { readonly value?: unknown } | { readonly cause: Cause };
+/** The outcome as other processes get it. */
+type SharedOutcome = { readonly value?: unknown } | { readonly cause: Cause };
 
-interface Undertaking {
+interface SharedWork {
   readonly flight: Flight;
   readonly name: FlightName;
   readonly scope: string;
-  readonly manner: Manner;
+  readonly mode: JoinMode;
   readonly work: Work<unknown>;
 }
 
-const RENEW_MS = LEASE_MS / 3;
-// For a wake-up that was lost, and for a leader that died.
-const LOOK_EVERY_MS = 100;
+type CoalescedPart = 'led' | 'joined' | 'followed' | 'took_over' | 'alone';
+
+const coalesced = new Counter({
+  name: 'coalesced_requests_total',
+  help: 'Requests that may be shared with identical ones, by their part',
+  labelNames: ['scope', 'part'],
+});
+
+const flightsNow = new Gauge({
+  name: 'coalesced_flights',
+  help: 'Flights under way: pieces of work that requests wait for together',
+});
+
+// Polling makes up for a lost wake-up and notices a dead leader.
+const POLL_MS = 100;
 
 /**
- * Identical requests of one client that are under way at the same time are one, in this process and in all others: one of them
- * does the work, and all get what came of it. It is not a cache: whoever asks after the end begins anew.
+ * Shares one run of the work among identical requests that are under way at the same time, in this process and all others. The
+ * leader runs the work, and all requests get the leader's outcome. There is no cache: a request after the end starts a new run.
+ *
+ * At most one run per (scope, client, intent) at a time. Not guaranteed
+ * - after `supersedes`: the superseded run in another process may still be ending when its intent is requested again;
+ * - when a leader pauses for longer than its lease (1.5 s): a follower takes over and runs the work a second time;
+ * - while Redis is away: one run per process.
  */
 export class Coalescer {
   private readonly flights = new Map<string, Flight>();
@@ -51,34 +67,39 @@ export class Coalescer {
   private readonly process = randomUUID();
   private tokens = 0;
 
-  /** `ears`: a connection of its own, which does nothing but listen. */
-  constructor(redis: Redis, ears: Redis, logger: Logger) {
+  /** `subscriber`: a connection used only for subscribing. */
+  constructor(redis: RedisClient, subscriber: RedisClient, logger: Logger) {
     const channel = `${redis.options.keyPrefix ?? ''}coalesce`;
-    this.wakeUps = new WakeUps(ears, channel, logger);
+    this.wakeUps = new WakeUps(subscriber, channel, logger);
     this.shared = new SharedFlights(redis, channel, logger);
   }
 
   /**
-   * `work` runs at most once at a time for a client's intent, wherever it is asked (but one that was superseded elsewhere may
-   * still be ending when the same is asked for again); its JSON-able result is shared and must not be changed. Its signal ends when nobody waits any more or a newer intent has taken its place: `work` must end too.
-   * Rejects with Superseded, DeadlineExceeded, the reason of the asker's signal, or the work's own error, of which other
-   * processes hear the cause alone (CauseError).
+   * Resolves with the result of `work`. The result must be plain JSON and must not be changed, since callers share it. The signal
+   * of `work` aborts when no caller waits any more or when a newer intent supersedes this one; `work` must then end.
+   *
+   * Rejects with Superseded, DeadlineExceeded, the reason of the request's signal, or the work's own error. In other processes
+   * callers get a CauseError in place of the work's own error.
    */
-  async share<T>(ask: Ask, work: Work<T>): Promise<T> {
-    ask.signal?.throwIfAborted();
-    const key = [ask.scope, ask.client, ask.intent].join('\0');
+  async share<T>(request: ShareRequest, work: Work<T>): Promise<T> {
+    request.signal?.throwIfAborted();
+    const key = [request.scope, request.client, request.intent].join('\0');
     const known = this.flights.get(key);
-    if (known) coalesced.inc({ scope: ask.scope, part: 'joined' });
-    const flight = known ?? this.begin(key, ask, work);
-    return flight.wait(ask.deadlineMs, ask.signal) as Promise<T>;
+    if (known) coalesced.inc({ scope: request.scope, part: 'joined' });
+    const flight = known ?? this.begin(key, request, work);
+    return flight.wait(request.deadlineMs, request.signal) as Promise<T>;
   }
 
-  /** What it remembers: nothing, when nothing is under way. */
+  /** Entries in memory, for tests: 0 when no request is under way. */
   get size(): number {
     return this.flights.size + this.newest.size + this.wakeUps.size;
   }
 
-  private begin(key: string, { scope, client, intent, supersedes, deadlineMs }: Ask, work: Work<unknown>) {
+  private begin(
+    key: string,
+    { scope, client, intent, supersedes, deadlineMs }: ShareRequest,
+    work: Work<unknown>,
+  ) {
     const owner = `${scope}\0${client}`;
     const flight = new Flight(() => {
       flightsNow.dec();
@@ -92,28 +113,28 @@ export class Coalescer {
     }
     this.flights.set(key, flight);
     const name = { client: hashOf(owner), intent: hashOf(intent) };
-    void this.fly({ flight, name, scope, work, manner: supersedes ? 'over' : 'beside' }, deadlineMs);
+    void this.run({ flight, name, scope, work, mode: supersedes ? 'replace' : 'share' }, deadlineMs);
     return flight;
   }
 
-  private async fly(undertaking: Undertaking, deadlineMs: number): Promise<void> {
-    const { flight } = undertaking;
+  private async run(sharedWork: SharedWork, deadlineMs: number): Promise<void> {
+    const { flight } = sharedWork;
     try {
-      flight.succeed(await this.obtain(undertaking, deadlineMs));
+      flight.succeed(await this.leadOrFollow(sharedWork, deadlineMs));
     } catch (error) {
       flight.fail(error);
     }
   }
 
-  /** Leads the flight or follows who leads it, until there is an outcome. */
-  private async obtain(undertaking: Undertaking, deadlineMs: number): Promise<unknown> {
-    const { flight, name, scope, work } = undertaking;
-    let { manner } = undertaking;
+  /** Leads the flight, or follows its leader, until there is an outcome. */
+  private async leadOrFollow(sharedWork: SharedWork, deadlineMs: number): Promise<unknown> {
+    const { flight, name, scope, work } = sharedWork;
+    let { mode } = sharedWork;
     let waitMs = deadlineMs;
     let followed: string | undefined;
     for (;;) {
       const token = this.newToken();
-      const joined = await this.shared.join(name, token, manner, waitMs, followed);
+      const joined = await this.shared.join(name, token, mode, waitMs, followed);
       if (flight.signal.aborted) {
         if (joined.kind === 'lead') await this.shared.finish(name, token);
         throw flight.signal.reason;
@@ -122,60 +143,60 @@ export class Coalescer {
         case 'superseded':
           throw new Superseded();
         case 'done':
-          return valueOf(JSON.parse(joined.outcome) as Outcome);
+          return valueOf(JSON.parse(joined.outcome) as SharedOutcome);
         case 'alone':
           this.count(scope, 'alone');
           return work(flight.signal);
         case 'lead': {
           this.count(scope, followed ? 'took_over' : 'led');
-          const led = await this.lead(undertaking, token);
+          const led = await this.lead(sharedWork, token);
           if (led) return led.value;
           break;
         }
         case 'follow':
           if (!followed) this.count(scope, 'followed');
           followed = joined.token;
-          await this.untilWoken(flight, followed);
+          await this.waitForWakeUp(flight, followed);
       }
       flight.signal.throwIfAborted();
-      if (manner === 'over') manner = 'again';
+      if (mode === 'replace') mode = 'retry';
       waitMs = flight.msLeft;
     }
   }
 
-  /** Does the work while it holds the lease; nothing where another has taken that over. */
+  /** Runs the work under the leader's lease. Returns undefined if another process has taken over the lead. */
   private async lead(
-    undertaking: Undertaking,
+    sharedWork: SharedWork,
     token: string,
   ): Promise<{ readonly value: unknown } | undefined> {
-    const { name, work } = undertaking;
-    const lead = new Lead(undertaking, token, this.shared, this.wakeUps);
+    const { name, work } = sharedWork;
+    const lease = new LeaderLease(sharedWork, token, this.shared, this.wakeUps);
     let outcome: string | undefined;
     try {
-      // Work that pays no heed to its signal is not waited for.
-      const value = await untilAborted(work(lead.signal), lead.signal);
-      outcome = JSON.stringify({ value } satisfies Outcome);
+      // Do not wait for work that ignores its signal.
+      const value = await untilAborted(work(lease.signal), lease.signal);
+      outcome = JSON.stringify({ value } satisfies SharedOutcome);
       return { value };
     } catch (error) {
-      if (lead.isTaken) return undefined;
-      if (!lead.signal.aborted) outcome = JSON.stringify({ cause: causeOf(error) } satisfies Outcome);
+      if (lease.isTaken) return undefined;
+      if (!lease.signal.aborted) outcome = JSON.stringify({ cause: causeOf(error) } satisfies SharedOutcome);
       throw error;
     } finally {
-      lead.end();
+      lease.end();
       void this.shared.finish(name, token, outcome);
     }
   }
 
-  private async untilWoken(flight: Flight, leader: string): Promise<void> {
+  private async waitForWakeUp(flight: Flight, leader: string): Promise<void> {
     const woken = new AbortController();
     const wake = () => woken.abort();
-    const stopListening = this.wakeUps.on(leader, (word) => {
-      if (word === 'superseded') flight.supersede();
+    const stopListening = this.wakeUps.on(leader, (event) => {
+      if (event === 'superseded') flight.supersede();
       wake();
     });
     flight.signal.addEventListener('abort', wake, { once: true });
-    // Woken or not, it looks then.
-    await pause(LOOK_EVERY_MS, undefined, { signal: woken.signal, ref: false }).catch(() => undefined);
+    // An abort ends the pause early; the caller polls in either case.
+    await pause(POLL_MS, undefined, { signal: woken.signal, ref: false }).catch(() => undefined);
     stopListening();
     flight.signal.removeEventListener('abort', wake);
   }
@@ -185,67 +206,12 @@ export class Coalescer {
     return `${this.process}:${this.tokens}`;
   }
 
-  private count(scope: string, part: Part): void {
+  private count(scope: string, part: CoalescedPart): void {
     coalesced.inc({ scope, part });
   }
 }
 
-/** The lease of one flight while its work is done, and what ends that work early. */
-class Lead {
-  isTaken = false;
-  private readonly stop = new AbortController();
-  private readonly renewal: NodeJS.Timeout;
-  private readonly stopListening: () => void;
-  private readonly onOver = () => void this.afterFlight();
-
-  constructor(
-    private readonly undertaking: Undertaking,
-    private readonly token: string,
-    private readonly shared: SharedFlights,
-    wakeUps: WakeUps,
-  ) {
-    this.renewal = setInterval(() => void this.renew(), RENEW_MS).unref();
-    this.stopListening = wakeUps.on(token, () => this.supersede());
-    undertaking.flight.signal.addEventListener('abort', this.onOver, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.stop.signal;
-  }
-
-  end(): void {
-    clearInterval(this.renewal);
-    this.stopListening();
-    this.undertaking.flight.signal.removeEventListener('abort', this.onOver);
-  }
-
-  private async renew(): Promise<void> {
-    const { flight, name, manner } = this.undertaking;
-    const renewed = await this.shared.renew(name, this.token, manner);
-    if (renewed.kind === 'superseded') return this.supersede();
-    if (renewed.kind === 'taken') {
-      this.isTaken = true;
-      this.stop.abort();
-      return;
-    }
-    const isWaitedFor = renewed.kind === 'held' && renewed.othersWaitMs > 0;
-    if (flight.signal.aborted && !isWaitedFor) this.stop.abort(flight.signal.reason);
-  }
-
-  /** Here it is over. Superseded it is so everywhere; deserted only where nobody waits elsewhere. */
-  private async afterFlight(): Promise<void> {
-    const { reason } = this.undertaking.flight.signal as { reason: unknown };
-    if (reason instanceof Superseded) this.stop.abort(reason);
-    else await this.renew();
-  }
-
-  private supersede(): void {
-    this.undertaking.flight.supersede();
-    this.stop.abort(new Superseded());
-  }
-}
-
-function valueOf(outcome: Outcome): unknown {
+function valueOf(outcome: SharedOutcome): unknown {
   if (!('cause' in outcome)) return outcome.value;
   throw outcome.cause === 'superseded' ? new Superseded() : new CauseError(outcome.cause);
 }

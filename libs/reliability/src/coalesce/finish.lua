@@ -1,12 +1,12 @@
--- Ends a flight and tells those who wait for it elsewhere. Nothing of it is left where nobody does.
--- KEYS[1] the client's flights
--- KEYS[2] what came of the flight
+-- Ends a flight and wakes its followers in other processes. If no follower waits, no outcome is stored.
+-- KEYS[1] the client's flights, as in join.lua
+-- KEYS[2] the outcome of the flight
 -- ARGV[1] the intent
 -- ARGV[2] the leader's token
--- ARGV[3] what came of it; empty: nothing, let another try
--- ARGV[4] ms for which others may read that
--- ARGV[5] the channel on which they are woken
--- returns 1, or 0 where another has taken over
+-- ARGV[3] the outcome; empty: none, a follower tries again
+-- ARGV[4] ms for which followers may read the outcome
+-- ARGV[5] the channel that wakes followers
+-- returns 1, or 0 if another process has taken over
 local flight = redis.call('HGET', KEYS[1], ARGV[1])
 local token, _, othersUntilMs
 if flight then

@@ -1,14 +1,16 @@
--- Joins what is under way for a client's intent, or begins it.
--- KEYS[1] the client's flights: for each intent "<token> <ms its lease ends> <ms until which others wait>"; `latest`, an intent
--- KEYS[2] what came of the flight that the asker has followed (`KEYS[1]:<token>`), or who leads in its place: "heir <token>"; of
--- the asker's own where it has followed none
+-- Joins the flight of a client's intent, or begins one.
+-- KEYS[1] the client's flights: for each intent "<leader's token> <ms at which its lease ends> <ms until which followers wait>", and
+--         `latest`: the newest intent
+-- KEYS[2] `KEYS[1]:<token>`: the outcome of the leader with that token, or "heir <token>" if another leader took over.
+--         The token is that of the leader that the caller has followed; if there is none, the caller's own
 -- ARGV[1] the intent
--- ARGV[2] the asker's token
+-- ARGV[2] the caller's token
 -- ARGV[3] ms of a lease
--- ARGV[4] ms the asker would wait
--- ARGV[5] beside: other intents do not matter; over: the newest is the only one; again: it was, when it was asked first
--- ARGV[6] the channel on which those who wait are woken
--- returns {done, outcome}, {follow, whose token}, {superseded, ''} or {lead, ''}
+-- ARGV[4] ms for which the caller waits
+-- ARGV[5] share: other intents do not matter; replace: this intent supersedes older ones;
+--         retry: a repeated replace; a newer intent wins over it
+-- ARGV[6] the channel that wakes followers
+-- returns {done, outcome}, {follow, the leader's token}, {superseded, ''} or {lead, ''}
 local outcome = redis.call('GET', KEYS[2])
 if outcome then
   local heir = string.match(outcome, '^heir (%S+)$')
@@ -20,12 +22,12 @@ end
 
 local clock = redis.call('TIME')
 local nowMs = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local intent, manner = ARGV[1], ARGV[5]
+local intent, mode = ARGV[1], ARGV[5]
 
-if manner ~= 'beside' then
+if mode ~= 'share' then
   local latest = redis.call('HGET', KEYS[1], 'latest')
   if latest and latest ~= intent then
-    if manner == 'again' then
+    if mode == 'retry' then
       return { 'superseded', '' }
     end
     local older = redis.call('HGET', KEYS[1], latest)
@@ -50,12 +52,13 @@ if token and tonumber(leaseEndsMs) > nowMs then
   write(token, leaseEndsMs, math.max(othersUntilMs, nowMs + ARGV[4]))
   return { 'follow', token }
 end
--- Others may have followed the dead one and look a moment later, when this flight has ended as well.
+-- The caller becomes the leader. A follower of the dead leader may poll only after the caller's flight has ended as well.
+-- So that the follower finds the outcome, store the caller's token as the dead leader's heir.
 local left = token and tonumber(othersUntilMs) - nowMs or 0
 if left > 0 then
   redis.call('SET', KEYS[1] .. ':' .. token, 'heir ' .. ARGV[2], 'PX', left)
 end
 write(ARGV[2], nowMs + ARGV[3], nowMs + math.max(0, left))
--- Whoever dies with it leaves nothing behind for long.
+-- If this leader dies too, the key expires soon.
 redis.call('PEXPIRE', KEYS[1], 2 * ARGV[3])
 return { 'lead', '' }

@@ -1,10 +1,10 @@
--- Renews the lease of whoever leads a flight.
--- KEYS[1] the client's flights
+-- Renews the lease of the leader of a flight.
+-- KEYS[1] the client's flights, as in join.lua
 -- ARGV[1] the intent
 -- ARGV[2] the leader's token
 -- ARGV[3] ms of a lease
--- ARGV[4] beside, over or again, as in join.lua
--- returns {held, ms for which others wait}, {taken, 0}: another leads by now, or {superseded, 0}
+-- ARGV[4] share, replace or retry, as in join.lua
+-- returns {held, ms for which followers wait}, {taken, 0} if another process leads, or {superseded, 0}
 local clock = redis.call('TIME')
 local nowMs = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
@@ -16,12 +16,12 @@ if flight then
     return { 'taken', 0 }
   end
   othersUntilMs = tonumber(untilMs)
-elseif ARGV[4] ~= 'beside' then
+elseif ARGV[4] ~= 'share' then
   local latest = redis.call('HGET', KEYS[1], 'latest')
   if latest and latest ~= ARGV[1] then
     return { 'superseded', 0 }
   end
-  -- The server has been restarted and knows nothing.
+  -- Redis restarted and lost the flight: write it again.
   redis.call('HSET', KEYS[1], 'latest', ARGV[1])
 end
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%s %d %d', ARGV[2], nowMs + ARGV[3], othersUntilMs))

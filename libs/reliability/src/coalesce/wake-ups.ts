@@ -1,32 +1,31 @@
-import { type Redis } from 'ioredis';
-import { type Logger } from '#platform';
+import { type Logger, type RedisClient } from '#platform';
 
-export type Word = 'ended' | 'superseded';
-type Listener = (word: Word) => void;
+type FlightEvent = 'ended' | 'superseded';
+type Listener = (event: FlightEvent) => void;
 
 /**
- * What becomes of flights in other processes, heard at once. A word that is lost costs those who wait for it the time until
- * they look by themselves.
+ * Uses Redis pub/sub to tell callers at once when a flight of another process ends or is superseded. Messages may be lost, so
+ * callers also poll every 100 ms.
  */
 export class WakeUps {
   private readonly listeners = new Map<string, Set<Listener>>();
 
-  /** A connection that does nothing but listen. */
+  /** `subscriber`: a connection used only for subscribing. */
   constructor(
-    private readonly ears: Redis,
+    private readonly subscriber: RedisClient,
     readonly channel: string,
     private readonly logger: Logger,
   ) {
-    ears.on('message', (_channel: string, message: string) => this.hear(message));
-    ears.on('ready', () => this.subscribe());
-    if (ears.status === 'ready') this.subscribe();
+    subscriber.on('message', (_channel: string, message: string) => this.dispatch(message));
+    subscriber.on('ready', () => this.subscribe());
+    if (subscriber.status === 'ready') this.subscribe();
   }
 
   get size(): number {
     return this.listeners.size;
   }
 
-  /** The answer ends the listening. */
+  /** Calls `listener` for events of the flight with that token. Returns a function that removes the listener. */
   on(token: string, listener: Listener): () => void {
     const listening = this.listeners.get(token) ?? new Set();
     this.listeners.set(token, listening.add(listener));
@@ -37,13 +36,15 @@ export class WakeUps {
   }
 
   private subscribe(): void {
-    this.ears
+    this.subscriber
       .subscribe(this.channel)
-      .catch((err: unknown) => this.logger.warn({ err }, 'not woken by other processes for now'));
+      .catch((err: unknown) =>
+        this.logger.warn({ err }, 'not subscribed to flights of other processes: they are polled'),
+      );
   }
 
-  private hear(message: string): void {
-    const [token = '', word] = message.split(' ');
-    for (const listener of [...(this.listeners.get(token) ?? [])]) listener(word as Word);
+  private dispatch(message: string): void {
+    const [token = '', event] = message.split(' ');
+    for (const listener of [...(this.listeners.get(token) ?? [])]) listener(event as FlightEvent);
   }
 }

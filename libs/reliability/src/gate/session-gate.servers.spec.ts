@@ -7,17 +7,17 @@ import { RedisServer } from '../../../../test/harness/redis-server.js';
 import { ReplicaProcess } from '../../../../test/harness/replica-process.js';
 import { type Replica, Replicas } from '../../../../test/harness/replicas.js';
 import { required } from '../../../../test/harness/servers.js';
-import { gateDecisions, observeGate } from './gate-metrics.js';
-import { passTime, placesOf } from './gate.harness.js';
-import { type Admission, type SessionGate } from './session-gate.js';
+import { gateDecisions, observeGate } from './session-gate.js';
+import { passTime, placesOf, sharesOf } from './gate.harness.js';
+import { type GateAnswer, type SessionGate } from './session-gate.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-// So long that nothing is upset by a machine that is busy for a minute.
+// All times are hours, so that a busy machine that is a minute late changes no decision.
 const POLICY = { capacity: 2, idleMs: 2 * HOUR_MS, graceMs: HOUR_MS };
-const admitted: Admission = { kind: 'admitted' };
+const admitted: GateAnswer = { kind: 'admitted' };
 
-describe('the session gate', () => {
+describe('SessionGate', () => {
   let replicas: Replicas;
   let replica: Replica;
   let gate: SessionGate;
@@ -31,7 +31,7 @@ describe('the session gate', () => {
   const places = () => placesOf(replica.redis, 'tv');
   const pass = (ms: number) => passTime(replica.redis, 'tv', ms);
 
-  it('gives places away until there are none, and says when to come again', async () => {
+  it('the gate answers busy with a retry time when all places are taken', async () => {
     expect([await admit('ann'), await admit('bob')]).toEqual([admitted, admitted]);
     await pass(HOUR_MS);
     const answer = await admit('cleo');
@@ -42,13 +42,13 @@ describe('the session gate', () => {
     expect(await places()).toEqual(['ann', 'bob']);
   });
 
-  it('knows its sessions again, also when all places are taken', async () => {
+  it('the gate admits a session that has a place even when all places are taken', async () => {
     await admit('ann');
     await admit('bob');
     expect([await admit('ann'), await admit('bob')]).toEqual([admitted, admitted]);
   });
 
-  it('keeps the place of a session that is away for the idle time and the grace', async () => {
+  it('the gate keeps a silent session’s place for the idle time and the grace', async () => {
     await admit('ann');
     await pass(1);
     await admit('bob');
@@ -57,7 +57,7 @@ describe('the session gate', () => {
     expect(await admit('ann')).toEqual(admitted);
   });
 
-  it('gives the place of the one silent for longest to a newcomer, and judges the other like any newcomer', async () => {
+  it('the gate gives a newcomer the place of the longest silent session, and that session then counts as a newcomer', async () => {
     await admit('bob');
     await pass(MINUTE_MS);
     await admit('ann');
@@ -67,7 +67,7 @@ describe('the session gate', () => {
     expect(await admit('ann')).toMatchObject({ kind: 'busy' });
   });
 
-  it('keeps the place of a session that is silent for longer while nobody wants it', async () => {
+  it('the gate keeps a silent session’s place for longer while places are free', async () => {
     await admit('ann');
     await pass(4 * HOUR_MS);
     await admit('bob');
@@ -75,7 +75,7 @@ describe('the session gate', () => {
     expect(await admit('cleo')).toMatchObject({ kind: 'busy' });
   });
 
-  it('forgets who has been silent for ten times as long', async () => {
+  it('the gate forgets a session after ten times the idle time and grace', async () => {
     await admit('ann');
     await pass(30 * HOUR_MS + 1);
     expect(await gate.sessions()).toBe(0);
@@ -83,25 +83,76 @@ describe('the session gate', () => {
     expect(await places()).toEqual(['bob']);
   });
 
-  it('sets the place free of who says goodbye', async () => {
+  it('giveBack frees a session’s place only if the session has had no heartbeat since it got the place', async () => {
     await admit('ann');
     await admit('bob');
-    await gate.release('tv', 'ann');
-    await gate.release('tv', 'nobody');
+    await pass(1);
+    await admit('bob');
+    for (const session of ['ann', 'bob', 'nobody']) await gate.giveBack('tv', session);
+    expect(await places()).toEqual(['bob']);
     expect(await admit('cleo')).toEqual(admitted);
     expect(await places()).toEqual(['bob', 'cleo']);
   });
 
-  it('decides by name on those who fell silent in the same moment', async () => {
+  describe('with a share for each address', () => {
+    const from = (address: string, session: string) => gate.admit('tv', session, { address });
+    const all = (address: string, sessions: readonly string[]) =>
+      Promise.all(sessions.map((session) => from(address, session)));
+    const hogs = Array.from({ length: 100 }, (_, n) => `hog-${n}`);
+    beforeEach(() => {
+      gate = replica.gate({ ...POLICY, capacity: 8, perAddress: 2 });
+    });
+
+    it('the gate admits newcomers while one address requests a hundred places', async () => {
+      const answers = await all('hog', hogs);
+      expect(answers.map(({ kind }) => kind)).toEqual(hogs.map((_, n) => (n < 2 ? 'admitted' : 'busy')));
+      for (const newcomer of ['a', 'b', 'c', 'd', 'e', 'f'])
+        expect(await from(newcomer, newcomer)).toEqual(admitted);
+      expect(await from('g', 'g')).toMatchObject({ kind: 'busy' });
+      expect(await sharesOf(replica.redis, 'tv')).toEqual({ hog: 2, a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 });
+    });
+
+    it('the gate admits a session that has a place, even if the session’s new address has its full share', async () => {
+      await all('home', ['ann', 'bob']);
+      await all('hog', hogs);
+      expect(await all('hog', ['ann', 'bob'])).toEqual([admitted, admitted]);
+      expect(await sharesOf(replica.redis, 'tv')).toEqual({ home: 2, hog: 2 });
+    });
+
+    it('a newcomer from an address with its full share gets only the place of a silent session of that address', async () => {
+      await from('home', 'ann');
+      await pass(MINUTE_MS);
+      await all('hog', ['h1', 'h2']);
+      expect(await from('hog', 'h3')).toEqual({ kind: 'busy', retryAfterMs: 3 * HOUR_MS });
+      await pass(3 * HOUR_MS);
+      expect(await from('hog', 'h3')).toEqual({ kind: 'rotated', replaced: 'h1' });
+      expect(await places()).toEqual(['ann', 'h2', 'h3']);
+    });
+
+    it('the gate stops counting an address’s place when the place is taken over, given back or forgotten', async () => {
+      gate = replica.gate({ ...POLICY, capacity: 2, perAddress: 2 });
+      await all('home', ['ann', 'bob']);
+      await pass(3 * HOUR_MS);
+      expect(await from('b', 'cleo')).toEqual({ kind: 'rotated', replaced: 'ann' });
+      expect(await sharesOf(replica.redis, 'tv')).toEqual({ home: 1, b: 1 });
+      await gate.giveBack('tv', 'cleo');
+      expect(await sharesOf(replica.redis, 'tv')).toEqual({ home: 1 });
+      await pass(30 * HOUR_MS);
+      await from('c', 'dora');
+      expect(await sharesOf(replica.redis, 'tv')).toEqual({ c: 1 });
+    });
+  });
+
+  it('the gate replaces equally silent sessions in the order of their names', async () => {
     gate = replica.gate({ ...POLICY, capacity: 3 });
     for (const session of ['b', 'c', 'a']) await admit(session);
-    await replica.redis.zadd('gate:{tv}:sessions', 1, 'b', 1, 'c', 1, 'a');
+    await replica.redis.zadd('gate:{tv}:places', 1, 'b', 1, 'c', 1, 'a');
     await pass(1 - Date.now() + 4 * HOUR_MS);
     expect(await admit('x')).toEqual({ kind: 'rotated', replaced: 'a' });
     expect(await admit('y')).toEqual({ kind: 'rotated', replaced: 'b' });
   });
 
-  it('shrinks to fewer places by those who are silent, and never grows meanwhile', async () => {
+  it('a gate with a lowered capacity admits no newcomer until enough sessions are silent, then removes the silent sessions', async () => {
     gate = replica.gate({ ...POLICY, capacity: 4 });
     for (const session of ['a', 'b', 'c', 'd']) await admit(session);
     gate = replica.gate(POLICY);
@@ -113,7 +164,7 @@ describe('the session gate', () => {
     expect(await places()).toEqual(['d', 'x']);
   });
 
-  it('does not keep places for longer because a clock was set back', async () => {
+  it('the gate keeps no place longer than usual after Redis’ clock was set back', async () => {
     await admit('ann');
     await admit('bob');
     await pass(-100 * HOUR_MS);
@@ -123,48 +174,52 @@ describe('the session gate', () => {
     expect(await admit('cleo')).toMatchObject({ kind: 'rotated' });
   });
 
-  it('counts pools apart, each in one slot of a cluster whatever the prefix', async () => {
+  it('the gate has places for each pool separately, and counts the sessions of all pools together', async () => {
     await admit('ann');
     await admit('bob');
     expect(await gate.admit('radio', 'cleo')).toEqual(admitted);
-    expect(await replica.redis.keys(`${replicas.keyPrefix}*`)).toHaveLength(2);
+    expect(await replica.redis.keys(`${replicas.keyPrefix}*:places`)).toHaveLength(2);
     expect(await gate.sessions()).toBe(3);
   });
 
-  it('leaves nothing behind for ever', async () => {
+  it('all keys of the gate expire', async () => {
     await admit('ann');
-    const left = await replica.redis.pttl('gate:{tv}:sessions');
-    expect(left).toBeGreaterThan(0);
-    expect(left).toBeLessThanOrEqual(30 * HOUR_MS);
+    for (const key of ['places', 'holders', 'addresses']) {
+      const left = await replica.redis.pttl(`gate:{tv}:${key}`);
+      expect(left).toBeGreaterThan(0);
+      expect(left).toBeLessThanOrEqual(30 * HOUR_MS + 1_000);
+    }
   });
 
-  it('is never over capacity, two processes asking for everybody at once', async () => {
+  it('the gate never exceeds its capacity while two processes request places at once', async () => {
     const others = await Promise.all(
       [1, 2].map(() => ReplicaProcess.start(replicas.url, replicas.keyPrefix)),
     );
     const policy = { ...POLICY, capacity: 50 };
     const sessions = (from: number) => Array.from({ length: 200 }, (_, n) => `s${from + n}`);
     others.forEach((other, index) =>
-      other.order('admit', { pool: 'tv', policy, sessions: sessions(100 * index), times: 20 }),
+      other.send('admit', { pool: 'tv', policy, sessions: sessions(100 * index), times: 20 }),
     );
     type Kinds = Record<string, number>;
-    const kinds = await Promise.all(others.map((other) => other.told<Kinds>('kinds')));
+    const kinds = await Promise.all(others.map((other) => other.printed<Kinds>('kinds')));
     await Promise.all(others.map((other) => other.kill()));
     const of = (kind: string) => kinds.reduce((sum, one) => sum + (one[kind] ?? 0), 0);
     const winners = await places();
     expect(winners).toHaveLength(50);
-    // Whoever got a place kept it through all rounds, in either process: nobody was silent.
-    const asking = winners.reduce((sum, name) => sum + (isIn(name, 100, 200) ? 2 : 1), 0);
-    expect([of('admitted'), of('busy'), of('rotated')]).toEqual([20 * asking, 20 * (400 - asking), 0]);
+    // Each session that got a place kept it in all rounds and both processes, since none was silent.
+    const processes = winners.reduce((sum, name) => sum + (isIn(name, 100, 200) ? 2 : 1), 0);
+    expect([of('admitted'), of('busy'), of('rotated')]).toEqual([20 * processes, 20 * (400 - processes), 0]);
   });
 
-  it('tells an abort at once, and asks nothing for who is gone already', async () => {
-    await expect(gate.admit('tv', 'ann', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+  it('admit rejects at once when its signal aborts, and requests no place if the signal has already aborted', async () => {
+    await expect(gate.admit('tv', 'ann', { signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow(
+      'gone',
+    );
     expect(await places()).toEqual([]);
     const abort = new AbortController();
-    const asking = gate.admit('tv', 'ann', abort.signal);
+    const admitting = gate.admit('tv', 'ann', { signal: abort.signal });
     abort.abort(new Error('left'));
-    await expect(asking).rejects.toThrow('left');
+    await expect(admitting).rejects.toThrow('left');
   });
 
   describe('without Redis', () => {
@@ -174,7 +229,7 @@ describe('the session gate', () => {
     });
     afterEach(() => proxy.close());
 
-    it('says so within its deadline when Redis is frozen', async () => {
+    it('admit rejects with DependencyUnavailable after the command timeout while Redis is frozen', async () => {
       const frozen = (await replicas.start(proxy.url, 500)).gate(POLICY);
       proxy.freeze();
       const startedAt = performance.now();
@@ -182,12 +237,12 @@ describe('the session gate', () => {
       expect(performance.now() - startedAt).toBeGreaterThan(450);
     });
 
-    it('says so at once when there is no connection', async () => {
+    it('admit and giveBack reject with DependencyUnavailable at once without a connection to Redis', async () => {
       const cut = await replicas.start(proxy.url);
       proxy.cut();
       await eventually('the cut', () => cut.redis.status !== 'ready');
       await expect(cut.gate(POLICY).admit('tv', 'ann')).rejects.toThrow(DependencyUnavailable);
-      await expect(cut.gate(POLICY).release('tv', 'ann')).rejects.toThrow(DependencyUnavailable);
+      await expect(cut.gate(POLICY).giveBack('tv', 'ann')).rejects.toThrow(DependencyUnavailable);
     });
   });
 
@@ -195,32 +250,32 @@ describe('the session gate', () => {
     let server: RedisServer;
     afterAll(() => server.kill());
 
-    it('answers everybody, and begins anew with one that has forgotten', async () => {
+    it('the gate answers every request while Redis is killed, and fills its places again after the restart', async () => {
       server = await RedisServer.start();
       const own = await replicas.start(server.url);
       const ownGate = own.gate({ ...POLICY, capacity: 10 });
-      const told: string[] = [];
+      const answers: string[] = [];
       let isOver = false;
-      const asker = async (name: string) => {
+      const keepAdmitting = async (name: string) => {
         while (!isOver)
-          told.push(
+          answers.push(
             await ownGate.admit('tv', name).then(
               ({ kind }) => kind,
               (error: Error) => error.name,
             ),
           );
       };
-      const askers = Array.from({ length: 50 }, (_, n) => asker(`s${n}`));
-      await eventually('answers', () => told.includes('admitted') && told.includes('busy'));
+      const clients = Array.from({ length: 50 }, (_, n) => keepAdmitting(`s${n}`));
+      await eventually('answers', () => answers.includes('admitted') && answers.includes('busy'));
       await server.kill();
-      await eventually('the loss', () => told.includes('DependencyUnavailable'));
+      await eventually('the loss', () => answers.includes('DependencyUnavailable'));
       await server.start();
       await eventually('the connection again', () => own.redis.status === 'ready');
-      const before = told.length;
-      await eventually('answers again', () => told.lastIndexOf('busy') > before);
+      const before = answers.length;
+      await eventually('answers again', () => answers.lastIndexOf('busy') > before);
       isOver = true;
-      await Promise.all(askers);
-      expect(new Set(told)).toEqual(new Set(['admitted', 'busy', 'DependencyUnavailable']));
+      await Promise.all(clients);
+      expect(new Set(answers)).toEqual(new Set(['admitted', 'busy', 'DependencyUnavailable']));
       expect(await placesOf(own.redis, 'tv')).toHaveLength(10);
     });
   });
@@ -235,7 +290,7 @@ describe('the metrics of the gate', () => {
   };
   const counted = (cause: string) => valueOf('gate_decisions_total', cause);
 
-  it('count each decision by its cause', async () => {
+  it('gate_decisions_total counts each decision by its cause', async () => {
     const { redis, gate } = await replicas.start();
     const sessions = gate({ capacity: 1, idleMs: HOUR_MS, graceMs: 0 });
     const causes = ['admitted', 'rotated', 'capacity_busy', 'redis_unavailable', 'policy_blocked'];
@@ -251,7 +306,7 @@ describe('the metrics of the gate', () => {
     expect(after.map((value, index) => value! - (before[index] ?? 0))).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('show the places taken, and nothing where that cannot be known', async () => {
+  it('gate_sessions shows the places taken, and is absent without Redis', async () => {
     const { redis, gate } = await replicas.start();
     const sessions = gate(POLICY);
     observeGate(sessions);

@@ -1,8 +1,8 @@
-import { type Plan } from '../find/plan.js';
+import { type Analysis } from '../find/analysis.js';
 import { type Stretch } from '../find/stretches.js';
 import { type Segment, type SegmentKind } from '../run-shape.js';
 import { type Track } from '../signal/track.js';
-import { rounded } from './rounding.js';
+import { rounded } from '../signal/maths.js';
 import { factsOfStretch } from './stretch-facts.js';
 
 interface Piece {
@@ -12,23 +12,23 @@ interface Piece {
   readonly repetition: number | null;
 }
 
-// Two levels of a progression that differ by less are one.
+// If two neighbouring levels of a progression differ by less than this, they become one segment.
 const SAME_LEVEL = 0.04;
 
-export function segmentsOf(track: Track, plan: Plan): Segment[] {
+export function segmentsOf(track: Track, plan: Analysis): Segment[] {
   return piecesOf(track, plan)
     .filter(({ from, to }) => to > from)
     .map((piece) => toSegment(track, piece));
 }
 
-function piecesOf(track: Track, plan: Plan): Piece[] {
+function piecesOf(track: Track, plan: Analysis): Piece[] {
   if (plan.bouts.length > 0) return aroundBouts(track, plan);
   if (plan.steps.length > 0) return stepsOf(track, plan.steps);
   return [{ kind: 'steady', from: 0, to: track.cells, repetition: null }];
 }
 
-/** Warm-up, work and recovery in turn, cool-down. A single block is no repetition. */
-function aroundBouts(track: Track, { bouts, profile }: Plan): Piece[] {
+/** Warm-up, then work and recovery by turns, then cool-down. A single block has no repetition number. */
+function aroundBouts(track: Track, { bouts, profile }: Analysis): Piece[] {
   const kind = profile === 'hills' ? 'climb' : 'work';
   const numberOf = (index: number) => (bouts.length > 1 ? index + 1 : null);
   const pieces: Piece[] = [{ kind: 'warmup', from: 0, to: bouts[0]!.from, repetition: null }];

@@ -1,7 +1,7 @@
 import { type Track } from '../signal/track.js';
-import { rounded } from './rounding.js';
+import { rounded } from '../signal/maths.js';
 
-/** What can be said of the cells from one to another; unrounded. */
+/** Values of the cells `from` to `to` - 1. Only `fromS` and `toS` are rounded. */
 export interface StretchFacts {
   readonly fromS: number;
   readonly toS: number;
@@ -12,7 +12,7 @@ export interface StretchFacts {
   readonly watts: number | null;
 }
 
-// Slower is standing with a receiver that wanders; its pace would be nonsense.
+// At a slower pace the athlete stands and the position drifts, so the pace becomes null.
 const SLOWEST_PACE_S_PER_KM = 3_600;
 
 export function factsOfStretch(track: Track, from: number, to: number): StretchFacts {
@@ -35,7 +35,7 @@ export function factsOfStretch(track: Track, from: number, to: number): StretchF
   };
 }
 
-export function meanOf(values: Float64Array | undefined, from: number, to: number): number | null {
+function meanOf(values: Float64Array | undefined, from: number, to: number): number | null {
   if (!values) return null;
   let sum = 0;
   let known = 0;

@@ -1,22 +1,21 @@
-import { type Facts } from '../facts.js';
+import { type ShapeFacts } from '../facts.js';
 import { raceDistance } from '../find/even-run.js';
 import { type Profile, type Repetitions, type Segment } from '../run-shape.js';
 import { familyOf } from '../sport.js';
-import { mean } from '../signal/statistics.js';
-import { nearestRound, offRound, ROUND_DISTANCES_M, ROUND_DURATIONS_S } from './round-lengths.js';
-import { rounded } from './rounding.js';
+import { mean, rounded } from '../signal/maths.js';
+import { nearestRound, roundError, ROUND_DISTANCES_M, ROUND_DURATIONS_S } from './repetitions.js';
 import { clock, distance, duration, LEAST_WORDED_M, pacePerKm, speedWords, sportName } from './units.js';
 
-/** What is known when words are looked for. */
-export interface Known {
+/** The input of titles and descriptions. */
+export interface WordingInput {
   readonly profile: Profile;
-  readonly facts: Facts;
+  readonly facts: ShapeFacts;
   readonly segments: readonly Segment[];
   readonly repetitions: Repetitions | null;
 }
 
-/** One line: what it was, how much of it, how fast. */
-export function titleOf(known: Known): string {
+/** One line with kind, amount and speed. */
+export function titleOf(known: WordingInput): string {
   const { profile, facts, segments, repetitions } = known;
   if (repetitions) return repetitionsTitle(known, repetitions);
   switch (profile) {
@@ -49,7 +48,7 @@ export function titleOf(known: Known): string {
   }
 }
 
-function measured(name: string, facts: Facts): string {
+function measured(name: string, facts: ShapeFacts): string {
   const { distance_m, moving_time_s } = facts;
   const pace =
     distance_m >= LEAST_WORDED_M && moving_time_s > 0 ? (1_000 * moving_time_s) / distance_m : null;
@@ -57,7 +56,7 @@ function measured(name: string, facts: Facts): string {
   return speed === '' ? lengthOnly(name, facts) : `${lengthOnly(name, facts)} at ${speed}`;
 }
 
-function lengthOnly(name: string, { distance_m, moving_time_s }: Facts): string {
+function lengthOnly(name: string, { distance_m, moving_time_s }: ShapeFacts): string {
   if (distance_m >= LEAST_WORDED_M) return `${name}, ${distance(distance_m)}`;
   return moving_time_s >= 1 ? `${name}, ${clock(moving_time_s)}` : name;
 }
@@ -75,21 +74,21 @@ function progressionTitle(segments: readonly Segment[]): string {
   return first && last ? `Progression from ${clock(first)} to ${pacePerKm(last)}` : 'Progression';
 }
 
-function repetitionsTitle(known: Known, repetitions: Repetitions): string {
+function repetitionsTitle(known: WordingInput, repetitions: Repetitions): string {
   const { profile, facts } = known;
   const uphill = profile === 'hills' ? ' uphill' : '';
   const speed = uphill ? '' : at(facts, repetitions);
   return `${amount(known, repetitions)}${uphill}${speed}${recovery(known, repetitions)}`;
 }
 
-function amount({ segments }: Known, { count, distance_m, duration_s }: Repetitions): string {
+function amount({ segments }: WordingInput, { count, distance_m, duration_s }: Repetitions): string {
   if (distance_m !== null) return `${count} × ${distance(distance_m)}`;
   if (duration_s !== null) return `${count} × ${duration(duration_s)}`;
   const works = segments.filter(({ kind }) => kind === 'work' || kind === 'climb');
   return `${count} repetitions of ${ladder(works)}`;
 }
 
-/** In metres or minutes, whichever comes out rounder. */
+/** The shortest and the longest part of a ladder, in metres or minutes. The unit with rounder numbers is chosen. */
 function ladder(works: readonly Segment[]): string {
   const metres = works.map(({ distance_m }) => distance_m ?? 0);
   const seconds = works.map(({ from_s, to_s }) => to_s - from_s);
@@ -98,23 +97,23 @@ function ladder(works: readonly Segment[]): string {
     ? ([metres, ROUND_DISTANCES_M, distance] as const)
     : ([seconds, ROUND_DURATIONS_S, duration] as const);
   const named = (value: number) =>
-    words(offRound(value, round) <= 0.03 ? nearestRound(value, round) : rounded(value / 5, 0) * 5);
+    words(roundError(value, round) <= 0.03 ? nearestRound(value, round) : rounded(value / 5, 0) * 5);
   return `${named(Math.min(...rungs))} to ${named(Math.max(...rungs))}`;
 }
 
 function meanOff(values: readonly number[], round: readonly number[]): number {
-  return mean(values.map((value) => offRound(value, round)));
+  return mean(values.map((value) => roundError(value, round)));
 }
 
-function at({ sport_type }: Facts, { average_pace_s_per_km, average_watts }: Repetitions): string {
+function at({ sport_type }: ShapeFacts, { average_pace_s_per_km, average_watts }: Repetitions): string {
   const speed = speedWords(familyOf(sport_type), average_pace_s_per_km, average_watts);
   return speed === '' ? '' : ` at ${speed}`;
 }
 
-// Nobody's recovery is exact: to five seconds it reads as it was meant.
+// Recoveries are not exact. Rounded to five seconds they look like the planned recoveries.
 const RECOVERY_GRAIN_S = 5;
 
-function recovery({ facts, profile }: Known, { recovery_s, recovery: kind }: Repetitions): string {
+function recovery({ facts, profile }: WordingInput, { recovery_s, recovery: kind }: Repetitions): string {
   if (recovery_s === null) return '';
   if (profile === 'hills') return ', jogging down';
   const seconds = Math.max(RECOVERY_GRAIN_S, Math.round(recovery_s / RECOVERY_GRAIN_S) * RECOVERY_GRAIN_S);

@@ -1,6 +1,6 @@
 import { type SportFamily } from '../sport.js';
 
-/** "3:45", "1:02:10". */
+/** Writes seconds as "3:45" or "1:02:10". */
 export function clock(seconds: number): string {
   const whole = Math.round(seconds);
   const hours = Math.floor(whole / 3_600);
@@ -9,14 +9,14 @@ export function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`;
 }
 
-/** "45 s", "90 s", "2 min", "2:30 min". */
+/** Writes seconds as "45 s", "90 s", "2 min" or "2:30 min". */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);
   if (whole % 60 === 0 && whole > 0) return `${whole / 60} min`;
   return whole < 120 ? `${whole} s` : `${clock(whole)}${whole < 3_600 ? ' min' : ' h'}`;
 }
 
-/** "400 m", "1 km", "1 mile", "12.4 km". */
+/** Writes metres as "400 m", "1 km", "1 mile" or "12.4 km". */
 export function distance(metres: number): string {
   if (Math.round(metres) === 1_609) return '1 mile';
   if (metres < 1_000) return `${Math.round(metres)} m`;
@@ -28,13 +28,13 @@ export function pacePerKm(secondsPerKm: number): string {
   return `${clock(secondsPerKm)}/km`;
 }
 
-// Outside of these somebody mistyped, or nobody moved.
+// Outside these limits the pace is a typing error or the athlete did not move.
 const FASTEST_S_PER_KM = 20;
 const SLOWEST_S_PER_KM = 3_600;
-/** Less is not worth a word. */
+/** Titles and descriptions leave out shorter distances. */
 export const LEAST_WORDED_M = 10;
 
-/** As each sport speaks of it: watts or km/h, time for 100 m, time for a kilometre. Empty where neither is known. */
+/** Ride: watts, or else km/h. Swim: time per 100 m. Other: time per kilometre. Empty if neither speed nor power is known. */
 export function speedWords(family: SportFamily, secondsPerKm: number | null, watts: number | null): string {
   if (family === 'ride' && watts !== null) return `${watts} W`;
   if (secondsPerKm === null || secondsPerKm < FASTEST_S_PER_KM || secondsPerKm > SLOWEST_S_PER_KM) return '';
@@ -43,7 +43,7 @@ export function speedWords(family: SportFamily, secondsPerKm: number | null, wat
   return pacePerKm(secondsPerKm);
 }
 
-/** "NordicSki" as people write it: "Nordic ski". */
+/** Writes a sport type as words, for example "NordicSki" as "Nordic ski". */
 export function sportName(sportType: string): string {
   const words = sportType.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,7 +1,8 @@
-import { max } from '../signal/maths.js';
+import { max, rounded } from '../signal/maths.js';
 import { type Track } from '../signal/track.js';
+import { type ClimbPart } from '../run-shape.js';
 
-/** From a low point to the next high one, in cells. */
+/** From a low point to the next high point, in cells. */
 export interface Climb {
   readonly from: number;
   readonly to: number;
@@ -9,14 +10,14 @@ export interface Climb {
   readonly lengthM: number;
 }
 
-// A way down of less than this, or of less than a fifth of what was climbed, is part of the climb.
+// A descent of at most 3 m, or of at most a fifth of the gain, is part of the climb.
 const SMALLEST_DROP_M = 3;
 const DROP_SHARE = 0.2;
-const LEAST_GAIN_M = 5;
-// Steeper is a lift, a ladder or a barometer.
+const SMALLEST_GAIN_M = 5;
+// A steeper climb is a lift, a ladder or an error of the barometer.
 const STEEPEST = 0.6;
 
-/** Every way up of some metres, whatever the effort. */
+/** All climbs of 5 m and more, at any effort. */
 export function climbsOf({ altitude, metres, cells }: Track): Climb[] {
   if (!altitude || !metres) return [];
   const climbs: Climb[] = [];
@@ -26,7 +27,7 @@ export function climbsOf({ altitude, metres, cells }: Track): Climb[] {
   const close = () => {
     const gainM = altitude[high]! - altitude[low]!;
     const lengthM = metres[high]! - metres[low]!;
-    if (gainM >= LEAST_GAIN_M && gainM <= STEEPEST * lengthM)
+    if (gainM >= SMALLEST_GAIN_M && gainM <= STEEPEST * lengthM)
       climbs.push({ from: low, to: high, gainM, lengthM });
   };
   for (let cell = low; cell < cells; cell++) {
@@ -47,4 +48,24 @@ export function climbsOf({ altitude, metres, cells }: Track): Climb[] {
 
 function firstKnown(values: Float64Array): number {
   return values.findIndex((value) => !Number.isNaN(value));
+}
+
+const LEAST_GAIN_M = 20;
+const LEAST_GRADE = 0.03;
+const MOST_CLIMBS = 20;
+
+/** The climbs in the answer, in order of time: at most the twenty highest with 20 m or more at 3 % or more. */
+export function climbParts({ elapsedS }: Track, climbs: readonly Climb[]): ClimbPart[] {
+  return climbs
+    .filter(({ gainM, lengthM }) => gainM >= LEAST_GAIN_M && gainM / lengthM >= LEAST_GRADE)
+    .sort((a, b) => b.gainM - a.gainM)
+    .slice(0, MOST_CLIMBS)
+    .sort((a, b) => a.from - b.from)
+    .map(({ from, to, gainM, lengthM }) => ({
+      from_s: rounded(elapsedS[from]!, 1),
+      to_s: rounded(elapsedS[to]!, 1),
+      gain_m: rounded(gainM, 0),
+      distance_m: rounded(lengthM, 0),
+      grade_percent: rounded((100 * gainM) / lengthM, 1),
+    }));
 }

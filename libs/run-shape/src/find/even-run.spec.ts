@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Facts } from '../facts.js';
+import { type ShapeFacts } from '../facts.js';
 import { evenRunProfile, raceDistance } from './even-run.js';
 
-function row(minutes: number, more: Partial<Facts> = {}): Facts {
+function row(minutes: number, more: Partial<ShapeFacts> = {}): ShapeFacts {
   return {
     sport_type: 'Run',
     distance_m: 8_000,
@@ -14,7 +14,7 @@ function row(minutes: number, more: Partial<Facts> = {}): Facts {
 }
 
 const own = (value: number) => ({ value, measuredBy: 'own' }) as const;
-const anybody = (value: number) => ({ value, measuredBy: 'anybody' }) as const;
+const general = (value: number) => ({ value, measuredBy: 'general' }) as const;
 
 describe('an even run', () => {
   it.each([
@@ -22,11 +22,11 @@ describe('an even run', () => {
     [0.97, 'easy'],
     [1.12, 'steady'],
     [1.35, 'race-like'],
-  ])('at %d of easy running for 40 minutes is %s', (intensity, profile) => {
+  ])('an even run of 40 minutes at %d times easy running is %s', (intensity, profile) => {
     expect(evenRunProfile(row(40), own(intensity))).toBe(profile);
   });
 
-  it('is long by the clock, or for this athlete', () => {
+  it('an even run is long from 75 minutes, and from 60 minutes if the athlete usually runs 40', () => {
     const usual = { speed: 3, trailSpeed: null, heartRate: null, movingTimeS: 2_400 };
     expect(evenRunProfile(row(80), own(1))).toBe('long');
     expect(evenRunProfile(row(65), own(1))).toBe('easy');
@@ -34,22 +34,22 @@ describe('an even run', () => {
     expect(evenRunProfile(row(80), undefined)).toBe('long');
   });
 
-  it('is raced at less the longer it takes, and never with stops', () => {
+  it('a longer even run is race-like at a lower intensity, and a run with stops is never race-like', () => {
     expect(evenRunProfile(row(20), own(1.2))).toBe('steady');
     expect(evenRunProfile(row(200), own(1.2))).toBe('race-like');
     expect(evenRunProfile(row(200, { elapsed_time_s: 13_000 }), own(1.2))).toBe('long');
   });
 
-  it('of somebody unknown is easy unless the heart is far out', () => {
-    expect(evenRunProfile(row(40), anybody(0.88))).toBe('easy');
-    expect(evenRunProfile(row(40), anybody(1.12))).toBe('easy');
-    expect(evenRunProfile(row(40), anybody(0.75))).toBe('recovery');
-    expect(evenRunProfile(row(40), anybody(1.4))).toBe('steady');
-    expect(evenRunProfile(row(40, { distance_m: 10_050 }), anybody(1.4))).toBe('race-like');
+  it('an even run of an unknown athlete is easy unless the heart rate is far from usual', () => {
+    expect(evenRunProfile(row(40), general(0.88))).toBe('easy');
+    expect(evenRunProfile(row(40), general(1.12))).toBe('easy');
+    expect(evenRunProfile(row(40), general(0.75))).toBe('recovery');
+    expect(evenRunProfile(row(40), general(1.4))).toBe('steady');
+    expect(evenRunProfile(row(40, { distance_m: 10_050 }), general(1.4))).toBe('race-like');
     expect(evenRunProfile(row(40), undefined)).toBe('easy');
   });
 
-  it('may have the length of a race, which watches measure long', () => {
+  it('raceDistance finds the race distance of a run that a watch measured up to 2 % too long', () => {
     expect(raceDistance(row(40, { distance_m: 10_120 }))).toBe(10_000);
     expect(raceDistance(row(40, { distance_m: 9_900 }))).toBeUndefined();
     expect(raceDistance(row(40, { distance_m: 21_300 }))).toBe(21_098);

@@ -1,22 +1,22 @@
 import { type Stretch } from './stretches.js';
 
-/** Two groups of stretches: what is easy and what is hard on this day. */
+/** The easy and the hard stretches of a session, separated by a level. */
 export interface Contrast {
   /** Stretches at this level or above are hard. */
   readonly hardFrom: number;
   readonly easy: number;
   readonly hard: number;
-  /** Of the time in motion. */
+  /** Share of the easy stretches in the time in motion. */
   readonly easyShare: number;
 }
 
 /**
- * The cut that leaves the least variance within either group (Otsu's), by time spent. Standing belongs to neither: next
- * to it everything would be hard. Undefined where there is but one level.
+ * Divides the stretches into an easy and a hard group, so that the variance within the groups is least (Otsu's method, weighted
+ * by time). Stops belong to no group, because everything is hard compared with a stop. Undefined if there is only one level.
  */
 export function contrastOf(stretches: readonly Stretch[]): Contrast | undefined {
   const moving = stretches.filter(({ isStop }) => !isStop).sort((a, b) => a.level - b.level);
-  const total = weigh(moving);
+  const total = totalOf(moving);
   let found: Contrast | undefined;
   let most = 0;
   let below = 0;
@@ -38,7 +38,7 @@ export function contrastOf(stretches: readonly Stretch[]): Contrast | undefined 
   return found;
 }
 
-function weigh(stretches: readonly Stretch[]): { weight: number; weighted: number } {
+function totalOf(stretches: readonly Stretch[]): { weight: number; weighted: number } {
   let weight = 0;
   let weighted = 0;
   for (const { level, from, to } of stretches) {

@@ -1,20 +1,20 @@
 import { type Effort } from '../signal/effort.js';
-import { ceil } from '../signal/maths.js';
-import { mean, spread } from '../signal/statistics.js';
+import { ceil, mean, spread } from '../signal/maths.js';
 import { type Track } from '../signal/track.js';
-import { AT_REST } from '../intensity.js';
-import { type Bout } from './bout.js';
+import { AT_REST } from './even-run.js';
+import { type Bout } from './hard-parts.js';
 
-// The heart takes some minutes to arrive at what an effort asks for.
+// The heart rate takes some minutes to follow the effort.
 const SETTLES_S = 300;
 const SHORTEST_S = 20 * 60;
 const FEWEST_REPETITIONS = 4;
 const ALIKE = 0.1;
 
 /**
- * By how many percent the heart beats faster for the same effort in the second half. Of repetitions the later half of
- * each is compared, of one even part its two halves. Undefined where effort or heart is unknown, where it was too
- * short, and on a ladder, whose rungs ask different things of the heart.
+ * Rise of the heart rate for the same effort from the first to the second half, in percent. For one even part, the first five
+ * minutes are left out and the two halves of the rest are compared. For repetitions, the later repetitions are compared with
+ * the earlier repetitions, by the second half of each repetition. Undefined without heart rate, for an even part of less than
+ * 25 minutes, for two or three repetitions, and for repetitions of different lengths (a ladder).
  */
 export function heartRateDrift(track: Track, effort: Effort, bouts: readonly Bout[]): number | undefined {
   if (!track.heartRate) return undefined;
@@ -23,8 +23,8 @@ export function heartRateDrift(track: Track, effort: Effort, bouts: readonly Bou
   const from = whole.from + ceil(SETTLES_S / track.cellS);
   if ((whole.to - from) * track.cellS < SHORTEST_S) return undefined;
   const middle = (from + whole.to) >> 1;
-  const before = answerOf(track, effort, [{ from, to: middle }]);
-  return rise(before, answerOf(track, effort, [{ from: middle, to: whole.to }]));
+  const before = averagesOf(track, effort, [{ from, to: middle }]);
+  return driftBetween(before, averagesOf(track, effort, [{ from: middle, to: whole.to }]));
 }
 
 function acrossRepetitions(track: Track, effort: Effort, bouts: readonly Bout[]): number | undefined {
@@ -32,16 +32,19 @@ function acrossRepetitions(track: Track, effort: Effort, bouts: readonly Bout[])
     return undefined;
   const ends = bouts.map(({ from, to }) => ({ from: (from + to) >> 1, to }));
   const half = bouts.length >> 1;
-  return rise(answerOf(track, effort, ends.slice(0, half)), answerOf(track, effort, ends.slice(-half)));
+  return driftBetween(
+    averagesOf(track, effort, ends.slice(0, half)),
+    averagesOf(track, effort, ends.slice(-half)),
+  );
 }
 
-/** What the heart did, and what for. */
-interface Answer {
+/** Mean heart rate and mean effort of some parts. */
+interface Averages {
   readonly beat: number;
   readonly effort: number;
 }
 
-function answerOf({ heartRate, isStill }: Track, { values }: Effort, parts: readonly Bout[]): Answer {
+function averagesOf({ heartRate, isStill }: Track, { values }: Effort, parts: readonly Bout[]): Averages {
   const beats: number[] = [];
   const efforts: number[] = [];
   for (const { from, to } of parts)
@@ -55,8 +58,8 @@ function answerOf({ heartRate, isStill }: Track, { values }: Effort, parts: read
   return { beat: mean(beats), effort: mean(efforts) };
 }
 
-/** What the heart does above rest is taken to follow the effort: a little faster is no drift. */
-function rise(before: Answer, after: Answer): number | undefined {
+/** Assumes that the heart rate above rest is proportional to the effort. So a faster second half alone is no drift. */
+function driftBetween(before: Averages, after: Averages): number | undefined {
   const expected = AT_REST + (before.beat - AT_REST) * (after.effort / before.effort);
   const drift = 100 * ((after.beat - expected) / before.beat);
   return Number.isFinite(drift) ? drift : undefined;

@@ -1,19 +1,18 @@
-import { abs } from '../signal/maths.js';
-import { type Bout } from './bout.js';
+import { abs, median } from '../signal/maths.js';
+import { type Bout } from './hard-parts.js';
 import { type Climb } from './climbs.js';
-import { median } from '../signal/statistics.js';
 import { type Track } from '../signal/track.js';
 
 const FEWEST = 3;
 const LEAST_GRADE = 0.03;
-// Repetitions of one hill differ by where one turned; hills on a round differ by more.
+// Repetitions of one hill differ by the turning points of the runner. The hills of a round course differ more.
 const GAIN_TOLERANCE = 0.35;
 const FOOT_TOLERANCE = 0.5;
 const LENGTH_TOLERANCE = 0.4;
-// On a round the way up is the slower one. Who runs up faster than down is training.
+// On a round course a runner is slower uphill than downhill. In hill repetitions a runner is faster uphill.
 const UP_TO_DOWN = 1;
 
-/** The same hill again and again, run up at least as fast as down; empty if it is not that. */
+/** At least three repetitions of the same hill by a runner who is at least as fast uphill as downhill; otherwise empty. */
 export function hillRepetitions(track: Track, climbs: readonly Climb[]): Bout[] {
   const { altitude, metres } = track;
   if (!altitude || !metres) return [];
@@ -25,7 +24,7 @@ export function hillRepetitions(track: Track, climbs: readonly Climb[]): Bout[] 
   return bouts.length >= FEWEST && isFasterUp(track, bouts) ? bouts : [];
 }
 
-/** The longest run of neighbouring climbs that have their foot and their gain in common. */
+/** The longest series of neighbouring climbs with similar top and gain. */
 function alikeInARow({ altitude }: Track, climbs: readonly Climb[]): readonly Climb[] {
   let best: readonly Climb[] = [];
   for (let at = 0; at < climbs.length; at++) {
@@ -36,13 +35,13 @@ function alikeInARow({ altitude }: Track, climbs: readonly Climb[]): readonly Cl
     while (first > 0 && resembles(altitude!, climbs[first - 1]!, model)) first--;
     while (end < climbs.length && resembles(altitude!, climbs[end]!, model)) end++;
     if (end - first > best.length) best = climbs.slice(first, end);
-    // Each of them would find the others again.
+    // Every other climb of this series would give the same series again.
     if (end - first >= FEWEST) at = end - 1;
   }
   return best;
 }
 
-/** By the top and the height: the way to the first foot may already lead up. */
+/** True if the tops and gains are similar. The foot may be lower than the model's, since the way to the hill may climb. */
 function resembles(altitude: Float64Array, climb: Climb, model: Climb): boolean {
   const gain = model.gainM;
   const top = abs(altitude[climb.to]! - altitude[model.to]!);
@@ -59,7 +58,7 @@ function lastBelow(altitude: Float64Array, { from, to }: Climb, height: number):
   return from;
 }
 
-/** The way to the hill and the way home may climb as high, but not in as few metres. */
+/** Drops climbs of another length. The way to the hill may have the same gain over a longer distance. */
 function equallyLong(bouts: readonly Bout[], metres: Float64Array): Bout[] {
   const length = ({ from, to }: Bout) => metres[to]! - metres[from]!;
   const usual = median(bouts.map(length));

@@ -7,7 +7,7 @@ function stairs(...steps: [level: number, bins: number][]): Float64Array {
 }
 
 describe('levels', () => {
-  it('change where the values do', () => {
+  it('levels change where the values change', () => {
     const levels = levelsOf(stairs([0.8, 40], [1.2, 12], [0.7, 20]), 0.04, 4);
     expect(levels.map(({ from, to }) => [from, to])).toEqual([
       [0, 40],
@@ -17,18 +17,18 @@ describe('levels', () => {
     expect(levels.map(({ mean }) => mean.toFixed(3))).toEqual(['0.800', '1.200', '0.700']);
   });
 
-  it('are one where a change is not worth its price', () => {
+  it('levelsOf makes no change of level that saves less than the price', () => {
     const values = stairs([1, 30], [1.02, 30], [0.99, 30]);
     expect(levelsOf(values, 0.04, 4)).toHaveLength(1);
     expect(levelsOf(values, 0.001, 4)).toHaveLength(3);
   });
 
-  it('are none for nothing, and one for less than the shortest', () => {
+  it('levelsOf returns no levels for no values, and one level for fewer values than the shortest level has', () => {
     expect(levelsOf(new Float64Array(0), 0.04, 4)).toEqual([]);
     expect(levelsOf(stairs([1, 2]), 0.04, 4)).toEqual([{ from: 0, to: 2, mean: 1 }]);
   });
 
-  it('cover all bins in order, none shorter than the shortest', () => {
+  it('levels cover all bins in order, and no level is shorter than the given minimum', () => {
     const values = fc.array(fc.double({ min: 0, max: 3, noNaN: true }), { minLength: 4, maxLength: 120 });
     fc.assert(
       fc.property(values, (numbers) => {
@@ -44,7 +44,7 @@ describe('levels', () => {
     );
   });
 
-  it('leave no cheaper way of at most three levels', () => {
+  it('levelsOf finds levels that are at least as cheap as every division into at most three levels', () => {
     const price = 0.05;
     const shortest = 3;
     const values = fc.array(fc.constantFrom(0.7, 0.8, 1, 1.1), { minLength: 6, maxLength: 18 });

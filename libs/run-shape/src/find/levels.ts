@@ -1,6 +1,6 @@
 import { max, min } from '../signal/maths.js';
 
-/** A stretch of bins at one level. */
+/** Bins at one level. */
 export interface Level {
   readonly from: number;
   readonly to: number;
@@ -8,8 +8,8 @@ export interface Level {
 }
 
 /**
- * The fewest constant levels that explain the values: each further level must lower the squared error by `price`.
- * Exact, by dynamic programming over the last change; starts that can never win again are dropped.
+ * Divides the values into constant levels. Each further level must lower the squared error by at least `price`. The result is
+ * exact, by dynamic programming over the start of the last level. To save time, a start that cannot become the best is dropped.
  */
 export function levelsOf(values: Float64Array, price: number, shortest: number): Level[] {
   const count = values.length;
@@ -37,14 +37,14 @@ export function levelsOf(values: Float64Array, price: number, shortest: number):
       best[end] = cost + price;
       previous[end] = start;
     }
-    let kept = 0;
+    let stillOpen = 0;
     for (let i = 0; i < open; i++) {
       const start = starts[i]!;
       if (beatenAt[start] === 0 && costs[i]! >= best[end]!) beatenAt[start] = end;
-      // What beats it is a level that begins here, and that one can end only when it is long enough.
-      if (beatenAt[start] === 0 || end + 1 < beatenAt[start]! + shortest) starts[kept++] = start;
+      // A new level from here on beats this start. The new level needs the shortest length first, so the start stays until then.
+      if (beatenAt[start] === 0 || end + 1 < beatenAt[start]! + shortest) starts[stillOpen++] = start;
     }
-    open = kept;
+    open = stillOpen;
   }
   return traced(previous, sum, count);
 }

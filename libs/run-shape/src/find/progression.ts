@@ -4,11 +4,11 @@ import { type Track } from '../signal/track.js';
 
 const PARTS = 4;
 const LEAST_RISE = 1.15;
-// A quarter may be a little slower than the one before it: ground and traffic are not even.
+// Because of ground and traffic, a quarter may be a little slower than the previous quarter.
 const STEP_TOLERANCE = 0.02;
 const SHORTEST_S = 15 * 60;
 
-/** Faster and faster until the end: each quarter of the time in motion at least about as fast as the one before. */
+/** True if no quarter of the time in motion is clearly slower than the previous quarter, and the last is 15 % faster than the first. */
 export function isProgression(track: Track, effort: Effort): boolean {
   const parts = quarters(effort.values);
   if (!parts || movingSeconds(track) < SHORTEST_S) return false;

@@ -1,16 +1,15 @@
-import { abs } from '../signal/maths.js';
-import { median } from '../signal/statistics.js';
+import { abs, median } from '../signal/maths.js';
 import { type Track } from '../signal/track.js';
-import { type Bout } from './bout.js';
-import { stopsOf } from './stops.js';
+import { type Bout } from './hard-parts.js';
+import { stopsOf } from './stretches.js';
 
-// Red lights come as they like; three rests of one length between four lengths of one length are a plan.
+// Red lights have random lengths. Three equal rests between four equal distances are planned.
 const FEWEST = 4;
 const LENGTH_TOLERANCE = 0.12;
 const REST_TOLERANCE = 0.35;
 const SHORTEST_REST_S = 8;
 
-/** Repetitions without any easy running or swimming to tell them from: equal lengths between equal rests. */
+/** Finds repetitions without easy parts, as in a pool. They are equal distances between equal rests. */
 export function setsByStops(track: Track): Bout[] {
   const { metres, cells, cellS } = track;
   if (!metres) return [];

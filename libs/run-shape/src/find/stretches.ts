@@ -1,11 +1,9 @@
-import { abs, ceil, floor, max, min, round } from '../signal/maths.js';
+import { abs, ceil, floor, max, median, min, round } from '../signal/maths.js';
 import { type Effort } from '../signal/effort.js';
-import { median } from '../signal/statistics.js';
 import { type Track } from '../signal/track.js';
 import { type Level, levelsOf } from './levels.js';
-import { type Stop, stopsOf } from './stops.js';
 
-/** A part of the track, in cells, at one effort or at rest. */
+/** A part of the track at one level of effort or at rest, in cells. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -15,20 +13,17 @@ export interface Stretch {
 }
 
 const BIN_S: Readonly<Record<Effort['by'], number>> = { speed: 5, power: 10 };
-// Shorter ones are strides and accelerations out of a bend.
+// A shorter level is a stride or an acceleration out of a bend.
 const SHORTEST_S = 20;
-// Two changes of level are just paid by two minutes 6 % faster, or ten minutes 3 % faster; of power, which leaps about,
-// by a minute a third harder, or ten minutes an eighth harder.
+// A faster part costs two changes of level. It is found from about two minutes at 6 % more speed, or ten minutes at 3 % more.
+// Power fluctuates more. A harder part is found from about a minute at 37 % more power, or ten minutes at 12 % more.
 const LEAST_PRICE: Readonly<Record<Effort['by'], number>> = { speed: 0.04, power: 0.4 };
-// The error a change must save, in variances of what jitters from bin to bin: noise that wanders is no change of plan.
+// A change of level must save at least this many variances between neighbouring bins. So noise makes no change of level.
 const PRICE_IN_VARIANCES = 30;
-// Keeps the work within what a day-long recording may cost.
+// Limits the cost of a day-long recording.
 const MOST_BINS = 3_000;
 
-/**
- * Where the effort changes and where the athlete stands. Levels are looked for as if there were no stops: a red light
- * in the middle of a block does not end it.
- */
+/** Divides the track into levels and stops. Stops are cut out before the search for levels, so a red light does not end a block. */
 export function stretchesOf(track: Track, effort: Effort): Stretch[] {
   const stops = stopsOf(track);
   const moving = movingCells(track, stops, effort);
@@ -37,7 +32,7 @@ export function stretchesOf(track: Track, effort: Effort): Stretch[] {
   const shortest = max(2, ceil(SHORTEST_S / (binCells * track.cellS)));
   const price = max(LEAST_PRICE[effort.by], PRICE_IN_VARIANCES * jitter(bins));
   const levels = levelsOf(bins, price, shortest);
-  return laidOut(track, stops, moving, levels, binCells);
+  return toStretches(track, stops, moving, levels, binCells);
 }
 
 function movingCells({ cells }: Track, stops: readonly Stop[], effort: Effort): Int32Array {
@@ -62,16 +57,16 @@ function binned(values: Float64Array, moving: Int32Array, binCells: number): Flo
   return bins;
 }
 
-/** Variance of a bin against the mean of its neighbours, unmoved by the few real changes. */
+/** Variance of the bins against the mean of their neighbours. It is computed by a median, so the few real changes do not matter. */
 function jitter(bins: Float64Array): number {
   const offs = new Float64Array(max(0, bins.length - 2));
   for (let i = 0; i < offs.length; i++) offs[i] = abs(bins[i + 1]! - (bins[i]! + bins[i + 2]!) / 2);
-  // 1.4826 turns a median of absolute deviations into a standard deviation; 1.5 is the variance of this difference.
+  // 1.4826 turns a median of absolute deviations into a standard deviation. For noise of variance 1, an `off` has variance 1.5.
   return (1.4826 * median(offs)) ** 2 / 1.5;
 }
 
-/** Levels back on the axis of cells, with the stops between and within them. */
-function laidOut(
+/** Converts levels from bins to cells, and puts the stops back. */
+function toStretches(
   track: Track,
   stops: readonly Stop[],
   moving: Int32Array,
@@ -96,4 +91,27 @@ function laidOut(
     add(end, false, mean);
   });
   return stretches;
+}
+
+/** A stop, in cells. */
+interface Stop {
+  readonly from: number;
+  readonly to: number;
+}
+
+const SHORTEST_STOP_S = 5;
+
+/** All stops of 5 s and more. */
+export function stopsOf({ isStill, cells, cellS }: Track): Stop[] {
+  const stops: Stop[] = [];
+  let from = -1;
+  for (let cell = 0; cell <= cells; cell++) {
+    const isHere = cell < cells && isStill[cell] === 1;
+    if (isHere && from < 0) from = cell;
+    if (!isHere && from >= 0) {
+      if ((cell - from) * cellS >= SHORTEST_STOP_S) stops.push({ from, to: cell });
+      from = -1;
+    }
+  }
+  return stops;
 }

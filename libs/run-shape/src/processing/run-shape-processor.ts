@@ -1,15 +1,27 @@
 import { createHash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { ActivityHistory } from '#activities';
-import { CannotBeProcessed, type ProcessingRequest, type Processor, type ProcessorOutput } from '#jobs';
+import {
+  CannotBeProcessed,
+  type ProcessorNotNow,
+  type ProcessingRequest,
+  type Processor,
+  type ProcessorOutput,
+} from '#processing';
+import { TIME_SCALE, type TimeScale } from '#platform';
 import { Recordings, type StoredRecording } from '#streams';
-import { usualOf } from '../usual.js';
+import { usualOf } from '../facts.js';
 import { ShapeMaker } from './shape-maker.js';
 
-// More go back further than form lasts.
+// With more activities, the usual values would include a time of another fitness.
 const EARLIER = 200;
+// The runtime tries the job again as soon as the streams are stored. Without streams it tries again after this delay.
+const STREAMS_RETRY_MS = 5 * 60_000;
 
-/** What an activity was, from what was recorded of it and what is usual for its athlete. */
+/**
+ * The built-in processor. It computes the shape of an activity from the recording and from earlier runs of the athlete. While
+ * streams are expected it answers `notNow`. If the vendor has no streams, the shape is `unrecorded`.
+ */
 @Injectable()
 export class RunShapeProcessor implements Processor {
   readonly name = 'run-shape';
@@ -18,14 +30,20 @@ export class RunShapeProcessor implements Processor {
     private readonly history: ActivityHistory,
     private readonly recordings: Recordings,
     private readonly shapes: ShapeMaker,
+    @Inject(TIME_SCALE) private readonly scale: TimeScale,
   ) {}
 
-  async process({ activityId }: ProcessingRequest, signal: AbortSignal): Promise<ProcessorOutput> {
+  async process(
+    { activityId }: ProcessingRequest,
+    signal: AbortSignal,
+  ): Promise<ProcessorOutput | ProcessorNotNow> {
     const [facts, recording] = await Promise.all([
       this.history.facts(activityId),
       this.recordings.find(activityId),
     ]);
     if (!facts || !recording) throw new CannotBeProcessed('The activity is gone');
+    if (isExpected(recording))
+      return { notNow: { waitsFor: 'streams', retryAfterMs: this.scale.wait(STREAMS_RETRY_MS) } };
     const body = bodyOf(recording);
     const usual = usualOf(await this.history.earlier(activityId, EARLIER));
     const shape = await this.shapes.make({ body, facts: { ...facts, usual } }, signal);
@@ -38,17 +56,15 @@ export class RunShapeProcessor implements Processor {
   }
 }
 
-/** Nothing was recorded of what is `unavailable`; what is only not here yet is waited for. */
+function isExpected({ body, isComing }: StoredRecording): boolean {
+  return !body && isComing;
+}
+
+/** Null if the vendor has no streams (`unavailable`), because nothing was recorded. */
 function bodyOf({ status, error, body }: StoredRecording): Buffer | null {
   if (body) return body;
   if (status === 'unavailable') return null;
-  throw new StreamsNotHere(error ? `${status}: ${error}` : status);
-}
-
-/** Tried again a few times; when they come after that, the activity is processed by itself. */
-export class StreamsNotHere extends Error {
-  override readonly name = 'StreamsNotHere';
-  constructor(why: string) {
-    super(`Its streams are not here yet (${why})`);
-  }
+  throw new CannotBeProcessed(
+    `Its streams could not be fetched (${error ?? status}); it is processed automatically once they are fetched after a reset`,
+  );
 }

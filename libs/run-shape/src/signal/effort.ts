@@ -1,25 +1,23 @@
-import { ceil, floor, max, min } from './maths.js';
+import { ceil, floor, max, median, min } from './maths.js';
 import { type SportFamily } from '../sport.js';
-import { gradeOf } from './grade.js';
-import { slopeResponse } from './slope-response.js';
+import { gradeOf, slopeResponse } from './slope.js';
 import { smoothed } from './smooth.js';
-import { median } from './statistics.js';
 import { type Track } from './track.js';
 
-/** What the athlete steers by, as multiples of its usual value on this day; NaN where nobody moves. */
+/** Speed or power as a multiple of its median in this session. NaN while the athlete stands. */
 export interface Effort {
   readonly by: 'speed' | 'power';
   readonly values: Float64Array;
 }
 
-// On the steepest ground legs, not lungs, decide: no slope changes the judgement by more than a third.
+// On very steep ground speed does not follow effort. So the correction for slope is at most about a third.
 const MOST_CORRECTION = 0.35;
 const LONGEST_COASTING_S = 60;
 const EASY_QUANTILE = 1 / 3;
 
 /**
- * Runners and swimmers steer by speed, corrected for hills. On a bike speed tells of wind and road: without a power
- * meter nothing does. Walks, hikes and the gym are not steered at all.
+ * For runs and swims, the effort is the speed, corrected for slope. For rides it is the power, since speed depends on wind and
+ * road. Undefined for a ride without a power meter. Undefined for all other sports, because they have no structure to find.
  */
 export function effortOf(track: Track, family: SportFamily): Effort | undefined {
   if (family === 'run' || family === 'swim') return speedEffort(track);
@@ -43,8 +41,8 @@ function speedEffort(track: Track): Effort | undefined {
 }
 
 /**
- * Freewheeling is no effort, yet on a hilly road no rest from one either: it counts as the pedalling around it, and at
- * most as what is easy on this day.
+ * On a hilly road a few seconds without power are no recovery. So a cell without pedalling gets the mean power of the pedalling
+ * nearby. The value is limited to the power that a third of this ride's pedalling stays below.
  */
 function powerEffort(track: Track): Effort | undefined {
   const { watts, isStill, cells, cellS } = track;

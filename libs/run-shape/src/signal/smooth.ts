@@ -1,6 +1,6 @@
 import { max, min } from './maths.js';
 
-/** Mean over `radius` cells to either side; NaN is left out, and remains only where nothing is known nearby. */
+/** Moving mean over `radius` cells to either side. Leaves out NaN. The mean is NaN only if all cells nearby are NaN. */
 export function smoothed(values: Float64Array, radius: number): Float64Array {
   const out = new Float64Array(values.length);
   let sum = 0;
@@ -21,7 +21,7 @@ export function smoothed(values: Float64Array, radius: number): Float64Array {
   return out;
 }
 
-/** The middle of three neighbours: a single wild sample is gone, an edge stays where it is. */
+/** Median of three neighbours. It removes a single outlier and keeps edges in place. */
 export function withoutSpikes(values: Float64Array): Float64Array {
   const out = values.slice();
   for (let i = 1; i < values.length - 1; i++) {

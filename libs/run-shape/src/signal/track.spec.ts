@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readRecording } from '../../../streams/src/recording/recording.js';
-import { gradeOf } from './grade.js';
+import { gradeOf } from './slope.js';
 import { smoothed, withoutSpikes } from './smooth.js';
 import { trackOf } from './track.js';
 
@@ -11,7 +11,7 @@ function track(channels: Record<string, unknown[]>) {
 const seconds = Array.from({ length: 601 }, (_, second) => second);
 
 describe('a track', () => {
-  it('has a cell for each second, whatever the device left out', () => {
+  it('a track has a cell for each second, even if the recording has a sample every five seconds', () => {
     const time = seconds.filter((second) => second % 5 === 0);
     const found = track({ time, distance: time.map((second) => 3 * second) })!;
     expect(found.cells).toBe(600);
@@ -20,7 +20,7 @@ describe('a track', () => {
     expect(found.elapsedS[600]).toBe(600);
   });
 
-  it('stands still in a pause, and shortens a long one', () => {
+  it('a track stands still in a pause, and shortens a pause of an hour to ten minutes', () => {
     const time = [...seconds, ...seconds.map((second) => 600 + 3_600 + second)];
     const distance = time.map((_, index) => 3 * Math.min(index, 600) + (index > 601 ? 3 * (index - 601) : 0));
     const found = track({ time, distance })!;
@@ -29,26 +29,26 @@ describe('a track', () => {
     expect(found.elapsedS[1_800]).toBe(4_800);
   });
 
-  it('takes speed from distance and from positions where the device wrote none', () => {
+  it('a track takes speed from distance or positions if the device wrote none', () => {
     const latlng = seconds.map((second) => [52 + (3 * second) / 111_195, 13]);
     expect(track({ time: seconds, latlng })!.speed![100]).toBeCloseTo(3, 3);
     const holes = seconds.map((second) => (second % 3 === 1 ? null : 3 * second));
     expect(track({ time: seconds, distance: holes })!.speed![100]).toBeCloseTo(3, 6);
   });
 
-  it('does not believe a jump of the receiver', () => {
+  it('a jump of the receiver adds no speed or distance to a track', () => {
     const distance = seconds.map((second) => 3 * second + (second >= 300 ? 5_000 : 0));
     const found = track({ time: seconds, distance })!;
     expect(Math.max(...found.speed!)).toBeCloseTo(3);
     expect(found.metres![600]).toBeLessThan(1_801);
   });
 
-  it('is not there where no time passes', () => {
+  it('trackOf answers undefined for a recording in which no time passes', () => {
     expect(track({ time: [5] })).toBeUndefined();
     expect(track({ time: [5, 5, 5], distance: [0, 1, 2] })).toBeUndefined();
   });
 
-  it('knows a sensor that dropped out from one that was worn', () => {
+  it('a track leaves out impossible values, and the heart rate of a sensor that dropped out', () => {
     const rarely = seconds.map((second) => (second % 10 === 0 ? 140 : null));
     const mostly = seconds.map((second) => (second % 10 === 0 ? null : 140));
     expect(track({ time: seconds, heartrate: rarely })!.heartRate).toBeUndefined();
@@ -56,7 +56,7 @@ describe('a track', () => {
     expect(track({ time: seconds, heartrate: seconds.map(() => 4_000) })!.heartRate![5]).toBeNaN();
   });
 
-  it('has the slope of the ground under it', () => {
+  it('gradeOf computes the slope of the ground from height and distance', () => {
     const distance = seconds.map((second) => 3 * second);
     const altitude = seconds.map((second) => 100 + 0.05 * 3 * second);
     expect(gradeOf(track({ time: seconds, distance, altitude })!)![300]).toBeCloseTo(0.05, 3);
@@ -64,12 +64,12 @@ describe('a track', () => {
 });
 
 describe('smoothing', () => {
-  it('is the mean of what is known nearby', () => {
+  it('smoothing averages the known values nearby', () => {
     expect([...smoothed(Float64Array.of(1, NaN, 4, 7), 1)]).toEqual([1, 2.5, 5.5, 5.5]);
     expect([...smoothed(Float64Array.of(NaN, NaN, NaN, 2), 1)]).toEqual([NaN, NaN, 2, 2]);
   });
 
-  it('drops a single wild sample and leaves an edge where it is', () => {
+  it('removing spikes drops a single outlier and keeps an edge in place', () => {
     expect([...withoutSpikes(Float64Array.of(3, 3, 40, 3, 3, 5, 5, 5))]).toEqual([3, 3, 3, 3, 3, 5, 5, 5]);
   });
 });

@@ -1,39 +1,37 @@
-import { ceil, min } from './maths.js';
+import { ceil, median, min } from './maths.js';
 import { type Recording } from '#streams';
 import { fastestSpeed, type SportFamily } from '../sport.js';
-import { type Axis, axisOf } from './axis.js';
-import { channelOf } from './channel.js';
+import { type Axis, axisOf, channelOf } from './axis.js';
 import { smoothed, withoutSpikes } from './smooth.js';
-import { median } from './statistics.js';
-import { wayOf } from './way.js';
+import { motionOf } from './motion.js';
 
-/** A recording made even: every second has its values, whatever the device left out. */
+/** A recording on an axis of equal cells. The value of a cell is NaN if the channel has none there. */
 export interface Track extends Axis {
   readonly speed?: Float64Array;
   readonly metres?: Float64Array;
-  /** 1 where the athlete stood still or the watch was paused; nowhere if there is neither speed nor distance. */
+  /** 1 if the athlete stood still or the watch was paused. All 0 if there is neither speed nor distance. */
   readonly isStill: Uint8Array;
   readonly heartRate?: Float64Array;
   readonly watts?: Float64Array;
   readonly altitude?: Float64Array;
 }
 
-// A walking break is slower than a run, but no stop: that is a fifth of the usual pace, and never more than a shuffle.
+// The athlete stands below a fifth of the median speed, and at most at 0.6 m/s. So a walking break is no stop.
 const STILL_SHARE = 0.2;
 const STILL_MOST = 0.6;
 const ALTITUDE_RADIUS_S = 8;
 
-/** Undefined where no time passes. */
+/** Undefined if no time passes in the recording. */
 export function trackOf(recording: Recording, family: SportFamily): Track | undefined {
   const axis = axisOf(recording.channels['time'] as readonly number[]);
   if (!axis) return undefined;
-  const way = wayOf(recording, axis, fastestSpeed(family));
-  const speed = way && withoutSpikes(way.speed);
+  const motion = motionOf(recording, axis, fastestSpeed(family));
+  const speed = motion && withoutSpikes(motion.speed);
   const altitude = channelOf(recording, 'altitude', axis);
   return {
     ...axis,
     speed,
-    metres: way?.metres,
+    metres: motion?.metres,
     isStill: stillness(axis, speed),
     heartRate: plausible(channelOf(recording, 'heartrate', axis), 25, 250),
     watts: plausible(channelOf(recording, 'watts', axis), 0, 3_000),

@@ -1,21 +1,22 @@
 import { z } from 'zod';
+import { canonicalSubject } from '#platform';
 import { isCalendarDate } from './calendar-date.js';
 
-// The fields of the events, with the words in which a refusal names them.
+// The fields of the events, with the messages of their validation errors.
 
 const LONGEST_NAME = 255;
 const MINUTES_OF_A_DAY = 1_440;
 const LARGEST_RAW = 64 * 1024;
-// JSON.stringify, and whoever reads the event later, calls itself once a level.
+// JSON.stringify and consumers' parsers recurse once per level.
 const DEEPEST_RAW = 32;
-// Control characters, and halves of a character: Postgres keeps no NUL, and a half would come back as another.
+// Control characters and lone surrogates: Postgres cannot store NUL, and UTF-8 replaces a lone surrogate.
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
 const typed =
   (expected: string) =>
   ({ input }: { readonly input?: unknown }) => {
     if (input === undefined) return 'Required';
-    // 1e400 is a number in JSON and none for us.
+    // JSON.parse reads 1e400 as Infinity.
     return input === Infinity || input === -Infinity
       ? 'Number must be finite'
       : `Expected ${expected}, received ${typeOf(input)}`;
@@ -26,6 +27,11 @@ export const name = z
   .min(1, 'String must contain at least 1 character(s)')
   .max(LONGEST_NAME, `String must contain at most ${LONGEST_NAME} character(s)`)
   .refine((text) => !UNPRINTABLE.test(text), 'Invalid characters');
+
+/** The subject of the athlete's tokens, in its canonical form. `name` refuses an empty subject. */
+export const userId = name
+  .refine((text) => text === '' || text.trim() !== '', 'String must not be blank')
+  .transform(canonicalSubject);
 
 export const date = z.string({ error: typed('string') }).refine(isCalendarDate, 'Invalid date format');
 
@@ -50,7 +56,7 @@ export const raw = z
 
 export { typed };
 
-// What is outside of these is a mistake, and a time zone may lead out of the years that a timestamp can have.
+// Times outside of these bounds are mistakes. Near year 0 or 9999 a time zone could also lead to a year without four digits.
 const EARLIEST_MS = Date.UTC(1900, 0);
 const LATEST_MS = Date.UTC(2200, 0);
 const MOMENT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
@@ -66,12 +72,12 @@ function isPlainObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// An escaped character, and the longest that a number or a word gets; with what stands around them.
+// Upper bounds in JSON: an escaped character; a number or keyword; quotes, colon and comma around a value.
 const CHARACTER_BYTES = 6;
 const SCALAR_BYTES = 25;
 const AROUND_BYTES = 4;
 
-/** JSON of it has at most so many bytes, which is cheaper to know than how many; infinitely many where it is too deep. */
+/** An upper bound of the bytes of `value` as JSON, cheaper than stringifying; Infinity if `value` is nested deeper than `levels`. */
 function mostBytes(value: unknown, levels: number): number {
   if (typeof value === 'string') return value.length * CHARACTER_BYTES + AROUND_BYTES;
   if (typeof value !== 'object' || value === null) return SCALAR_BYTES;

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { type Subject } from '#platform';
-import { date, minutes, moment, name, raw, typed } from './fields.js';
+import { date, minutes, moment, name, raw, typed, userId } from './fields.js';
+import { NATIVE_VENDORS } from './native-vendor.js';
 
-/** What an ingest request says; anything else in it is left out. */
+/** The body of an ingest request. Unknown fields are dropped. */
 export const sleepIngestBody = z.object(
   {
-    userId: name,
+    userId,
     date,
     durationMinutes: minutes,
     capturedAt: moment.optional(),
@@ -14,9 +15,9 @@ export const sleepIngestBody = z.object(
   { error: typed('object') },
 );
 
-/** Which of a vendor's records this is: there may be several a day, revised, unscored for a while, or gone. */
+/** Identifies a vendor's record. A day may have several; a record may be revised, not scored yet, or deleted. */
 const vendorRecord = z.object({
-  vendor: z.enum(['oura', 'whoop']),
+  vendor: z.enum(NATIVE_VENDORS),
   id: name,
   revision: z.int().min(0),
   nap: z.boolean(),
@@ -24,11 +25,15 @@ const vendorRecord = z.object({
 });
 
 export type SleepIngestBody = z.output<typeof sleepIngestBody>;
-export type VendorRecord = z.output<typeof vendorRecord>;
 
 const schema = z.object({
   eventId: name,
   payload: sleepIngestBody.extend({ record: vendorRecord.optional() }),
+  /**
+   * True if the client sent no `capturedAt` and the api filled in its own time. The stream's time of receipt is used instead,
+   * because the clocks of two processes may differ by seconds.
+   */
+  capturedOnReceipt: z.literal(true).optional(),
 });
 
 export type SleepRawReceived = z.output<typeof schema>;

@@ -1,18 +1,35 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { EventBus } from '#platform';
-import { type SleepRawReceived, sleepRawReceived } from '../contract/sleep-raw-received.js';
+import { Clock, EventBus, MessageMalformed, RECEIVED_AT, REQUEST_ID } from '#platform';
+import { latestNight } from '../contract/calendar-date.js';
+import { sleepRawReceived } from '../contract/sleep-raw-received.js';
+import { type Payload } from './vendor-records.js';
 
-export type Payload = SleepRawReceived['payload'];
-
-/** Puts what a vendor says of its records where everybody's nights go. */
+/** Publishes vendors' records as raw nights. */
 @Injectable()
 export class NativeNights {
-  constructor(private readonly bus: EventBus) {}
+  constructor(
+    private readonly bus: EventBus,
+    private readonly clock: Clock,
+  ) {}
 
-  /** `cameAt`: what is deleted while it is fetched must not come back, so it counts as received before it was asked for. */
-  async take(payloads: readonly Payload[], cameAt: Date, connectedAt: string): Promise<void> {
-    const carried = { 'received-at': cameAt.toISOString() };
+  /**
+   * Throws MessageMalformed, and publishes nothing, if the date of one record is too late.
+   *
+   * `cameAt` counts as the time of receipt. It is taken before the request, so that a deletion during the fetch refuses the record.
+   * The id of the request that brought the event goes with the messages.
+   */
+  async publish(
+    payloads: readonly Payload[],
+    cameAt: Date,
+    connectedAt: string,
+    requestId?: string | null,
+  ): Promise<void> {
+    for (const payload of payloads) this.assertPlausible(payload);
+    const carried = {
+      [RECEIVED_AT]: cameAt.toISOString(),
+      ...(requestId && { [REQUEST_ID]: requestId }),
+    };
     await Promise.all(
       payloads.map((payload) => {
         const eventId = eventIdOf(payload, connectedAt);
@@ -20,9 +37,15 @@ export class NativeNights {
       }),
     );
   }
+
+  /** The date of a deleted record is the date of its event; it is not checked. */
+  private assertPlausible({ date, record }: Payload): void {
+    if (record?.state !== 'deleted' && date > latestNight(this.clock.nowMs()))
+      throw new MessageMalformed(sleepRawReceived.name, ['payload.date: Later than tomorrow']);
+  }
 }
 
-/** The same for the same word about the same record, whoever fetches it; not after a connection was cut and made anew: all of it was deleted. */
+/** One id per version of a record and connection: a disconnection deletes all records, and a new connection publishes them again. */
 function eventIdOf(payload: Payload, connectedAt: string): string {
   return createHash('sha256')
     .update(`${connectedAt}\n${JSON.stringify(payload)}`)

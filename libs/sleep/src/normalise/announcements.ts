@@ -1,18 +1,26 @@
-import { type SleepNormalizedStored, sleepNormalizedStored } from '../contract/sleep-normalized-stored.js';
-import { type SleepRemoved, sleepRemoved } from '../contract/sleep-removed.js';
+import {
+  type SleepNormalizedStored,
+  sleepNormalizedStored,
+  type SleepRemoved,
+  sleepRemoved,
+} from '../contract/night-events.js';
+import { type NightKey } from './columns.js';
 import { type SleepSession } from './session.js';
-import { type Night, type NightKey, type Saved } from './sleep-store.js';
+import { type Night, type Saved } from './sleep-store.js';
 
-/** What the world is told about a night. The same is told under the same id, so that telling it twice is telling it once. */
-export type Announcement = { readonly told: NightKey; readonly id: string; readonly because: string } & (
+/** A message about a night's present state. The same state from the same event has the same id, so the stream keeps one message. */
+export type Announcement = { readonly night: NightKey; readonly id: string; readonly because: string } & (
   | { readonly kind: 'stored'; readonly content: SleepNormalizedStored }
   | { readonly kind: 'removed'; readonly content: SleepRemoved }
 );
 
 /**
- * A night that an event of this batch has made is told under that event's id, also when it was made at an earlier
- * delivery: perhaps its worker died before it told. One that looks otherwise is told where this batch has changed it, or where an
- * event that was delivered before had a part in it: it may have been told since the newer one was.
+ * A night whose present state comes from an event of this batch is published under that event's id. This is so even if an earlier delivery
+ * stored the night, because its worker may have died before publishing. Any other night is published if this batch has changed the night.
+ *
+ * If a redelivered event is not the night's present state, the present state is published under the id of the redelivered event. The
+ * worker of the earlier delivery may only be frozen: when it wakes, the stream drops its message as a duplicate. If that worker has
+ * published already, the stream drops our message, and `NightPublisher` publishes a correction.
  */
 export function announcementsOf(
   { keys, others }: Saved,
@@ -24,27 +32,36 @@ export function announcementsOf(
   const again = redeliveredByNight(sessions, redelivered);
   return keys.flatMap((key) => {
     const other = otherNights.get(nameOf(key));
-    const made = key.event_id ?? '';
-    const earlier = again.get(nameOf(key))?.find((eventId) => eventId !== (other ? null : made));
-    if (other) {
-      const because =
-        earlier ?? (redelivered.has(made) ? made : undefined) ?? (other.changed ? made : undefined);
-      return because === undefined ? [] : [asItIs(other, because)];
-    }
-    const session = byEvent.get(made);
-    if (!session) return [];
-    const own = ofSession(key, session);
-    return earlier === undefined ? [own] : [own, { ...own, id: `${own.id}:after:${earlier}` }];
+    const made = byEvent.get(key.event_id ?? '');
+    const present = other ? correctionOf(other, key.event_id ?? '') : made && ofSession(key, made);
+    if (!present) return [];
+    const before = again.get(nameOf(key)) ?? [];
+    const earlier = before.filter((eventId) => other !== undefined || eventId !== key.event_id);
+    const isNew = !other || (other.changed && earlier.length === 0);
+    const inTheirPlace = earlier.map((eventId) => ({ ...present, because: eventId, id: idOf(eventId) }));
+    return [...(isNew ? [present] : []), ...inTheirPlace];
   });
 }
 
-/** A night that somebody has changed since it was told. */
-export function asItIs(night: Night, because: string): Announcement {
+const idOf = (eventId: string) => `${sleepNormalizedStored.name}:${eventId}`;
+
+/**
+ * Announces a night that has changed since it was published. `correctedSeq`: the sequence of the outdated message. It is part of the id,
+ * because the same event may cause corrections of several messages.
+ */
+export function correctionOf(night: Night, because: string, correctedSeq?: number): Announcement {
   const { user_id: userId, date, event_id: eventId } = night;
-  const told = { user_id: userId, date, event_id: eventId };
+  const key = { user_id: userId, date, event_id: eventId };
+  const after = correctedSeq === undefined ? because : String(correctedSeq);
   if (eventId === null) {
     const content = { record: { userId, date } };
-    return { kind: 'removed', told, because, id: `${sleepRemoved.name}:${date}:after:${because}`, content };
+    return {
+      kind: 'removed',
+      night: key,
+      because,
+      id: `${sleepRemoved.name}:${date}:after:${after}`,
+      content,
+    };
   }
   const {
     duration_minutes: durationMinutes,
@@ -54,9 +71,9 @@ export function asItIs(night: Night, because: string): Announcement {
   } = night;
   return {
     kind: 'stored',
-    told,
+    night: key,
     because,
-    id: `${sleepNormalizedStored.name}:${eventId}:after:${because}`,
+    id: `${idOf(eventId)}:after:${after}`,
     content: {
       record: {
         userId,
@@ -70,14 +87,14 @@ export function asItIs(night: Night, because: string): Announcement {
   };
 }
 
-function ofSession(told: NightKey, session: SleepSession): Announcement {
+function ofSession(night: NightKey, session: SleepSession): Announcement {
   const { userId, date, durationMinutes, qualityScore, vendor, capturedAtMs, eventId } = session;
   const capturedAt = iso(capturedAtMs);
   return {
     kind: 'stored',
-    told,
+    night,
     because: eventId,
-    id: `${sleepNormalizedStored.name}:${eventId}`,
+    id: idOf(eventId),
     content: {
       record: { userId, date, durationMinutes, qualityScore: qualityScore ?? undefined, vendor, capturedAt },
     },
@@ -100,5 +117,5 @@ function redeliveredByNight(
 
 const nameOf = ({ user_id, date }: NightKey) => `${user_id}\n${date}`;
 
-/** As the source writes it: no milliseconds where there are none. */
+/** An ISO time, without milliseconds if they are zero: consumers rely on this format. */
 const iso = (ms: number) => new Date(ms).toISOString().replace('.000Z', 'Z');

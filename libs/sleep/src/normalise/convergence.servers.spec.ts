@@ -4,13 +4,14 @@ import fc from 'fast-check';
 import { EventBus } from '../../../platform/src/nats/event-bus.js';
 import { decode } from '../../../platform/src/nats/subject.js';
 import { type SleepRawReceived, sleepRawReceived } from '../contract/sleep-raw-received.js';
+import { MODEL_TIMEOUT_MS, modelRuns } from '../../../../test/harness/model-runs.js';
 import { silent, SleepWorld } from '../../../../test/harness/sleep-world.js';
 import { Normaliser } from './normaliser.js';
 import { SleepStore } from './sleep-store.js';
 
 const DATES = ['2025-10-01', '2025-10-02', '2025-10-03'] as const;
 
-/** What vendors and clients say about one person, in the course of time. */
+/** The events of vendors and clients about one person. */
 const history = fc
   .array(
     fc.record({
@@ -38,7 +39,7 @@ const history = fc
     })),
   );
 
-/** Every event at least once, some again, in any order and any batches. */
+/** Every event at least once and some of them again, in any order and any batches. */
 const deliveriesOf = (events: readonly SleepRawReceived[]) =>
   fc
     .tuple(
@@ -61,34 +62,39 @@ describe('a history of sleep records', () => {
   });
   afterAll(() => world.stop());
 
-  it('leads to the same rows and the same last word about each night in any order, multiplicity and batches, by any workers', async () => {
-    const arrangements = history.chain((events) =>
-      fc.record({
-        plain: fc.constant(events.map((event) => [event])),
-        mixed: deliveriesOf(events),
-        workers: fc.constantFrom(1, 2, 3),
-      }),
-    );
-    await fc.assert(
-      fc.asyncProperty(arrangements, async ({ plain, mixed, workers }) => {
-        const expected = await outcome(plain, 1);
-        const actual = await outcome(mixed, workers);
-        expect(actual.nights).toEqual(expected.nights);
-        for (const { nights, words } of [expected, actual])
-          for (const date of DATES) expectLastWord(words.get(date), nights.get(date));
-      }),
-      { numRuns: 60 },
-    );
-  }, 120_000);
+  it(
+    'sleep events lead to the same rows and last messages in any order and batches, with repeats and many workers (model)',
+    async () => {
+      const arrangements = history.chain((events) =>
+        fc.record({
+          plain: fc.constant(events.map((event) => [event])),
+          mixed: deliveriesOf(events),
+          workers: fc.constantFrom(1, 2, 3),
+        }),
+      );
+      await fc.assert(
+        fc.asyncProperty(arrangements, async ({ plain, mixed, workers }) => {
+          const expected = await outcome(plain, 1);
+          const actual = await outcome(mixed, workers);
+          expect(actual.nights).toEqual(expected.nights);
+          for (const { nights, messages } of [expected, actual])
+            for (const date of DATES) expectLastMessage(messages.get(date), nights.get(date));
+        }),
+        modelRuns(60),
+      );
+    },
+    MODEL_TIMEOUT_MS,
+  );
 
   async function outcome(order: SleepRawReceived[][], workers: number) {
     await world.rows('truncate sleep_session, sleep_data');
     await world.manager.streams.purge('AA_CORE_HOT');
-    // Ids of the run before are still within the stream's duplicate window.
+    // The ids of the previous run are still within the stream's duplicate window.
     run += 1;
     const bus = new EventBus(world.connection);
-    const prefixed: Pick<EventBus, 'publish'> = {
+    const prefixed: Pick<EventBus, 'publish' | 'stored'> = {
       publish: (subject, payload, id) => bus.publish(subject, payload, `${run}:${id}`),
+      stored: (subject, ack) => bus.stored(subject, ack),
     };
     const waiting = [...order];
     const work = async () => {
@@ -102,7 +108,7 @@ describe('a history of sleep records', () => {
         await normaliser.handle(batch.map(delivered));
     };
     await Promise.all(Array.from({ length: workers }, work));
-    return { nights: await nightsByDate(), words: await lastWords() };
+    return { nights: await nightsByDate(), messages: await lastMessages() };
   }
 
   let run = 0;
@@ -114,24 +120,24 @@ describe('a history of sleep records', () => {
     return new Map(rows.map((row) => [row.date, row]));
   }
 
-  async function lastWords() {
-    const words = new Map<string, { subject: string; durationMinutes?: number }>();
+  async function lastMessages() {
+    const messages = new Map<string, { subject: string; durationMinutes?: number }>();
     for (const event of await world.events('AA_CORE_HOT', 'athlete-ally.sleep.>')) {
       const { record } = event.json<{ record: { date: string; durationMinutes?: number } }>();
-      words.set(record.date, { subject: event.subject, durationMinutes: record.durationMinutes });
+      messages.set(record.date, { subject: event.subject, durationMinutes: record.durationMinutes });
     }
-    return words;
+    return messages;
   }
 });
 
-function expectLastWord(
-  word: { subject: string; durationMinutes?: number } | undefined,
+function expectLastMessage(
+  message: { subject: string; durationMinutes?: number } | undefined,
   night: object | undefined,
 ) {
   if (night) {
     const { duration_minutes: durationMinutes } = night as { duration_minutes: number };
-    expect(word).toEqual({ subject: 'athlete-ally.sleep.normalized-stored', durationMinutes });
-  } else if (word) expect(word.subject).toBe('athlete-ally.sleep.removed');
+    expect(message).toEqual({ subject: 'athlete-ally.sleep.normalized-stored', durationMinutes });
+  } else if (message) expect(message.subject).toBe('athlete-ally.sleep.removed');
 }
 
 function batches<T>(order: readonly T[], sizes: readonly number[]): T[][] {
@@ -141,7 +147,7 @@ function batches<T>(order: readonly T[], sizes: readonly number[]): T[][] {
   return all;
 }
 
-/** A message as the stream delivers it, always for the first time. */
+/** A message as the stream delivers it the first time. */
 function delivered(event: SleepRawReceived) {
   const text = JSON.stringify(event);
   const message = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DependencyUnavailable } from '#platform';
-import { isRetryable } from './failure.js';
+import { isRetryable } from './normaliser.js';
 
 describe('isRetryable', () => {
   const state = (code: string) => Object.assign(new Error('from postgres'), { code });
@@ -12,7 +12,7 @@ describe('isRetryable', () => {
     ['a deadlock', state('40P01')],
     ['a full disk', state('53100')],
     ['a standby', state('25006')],
-  ])('%s: later', (_, error) => {
+  ])('a sleep message is retried after %s', (_, error) => {
     expect(isRetryable(error)).toBe(true);
   });
 
@@ -21,7 +21,7 @@ describe('isRetryable', () => {
     ['a broken rule', state('23514')],
     ['a mistake of ours', new TypeError('x is not a function')],
     ['no error at all', 'oops'],
-  ])('%s: never', (_, error) => {
+  ])('a sleep message is not retried after %s', (_, error) => {
     expect(isRetryable(error)).toBe(false);
   });
 });

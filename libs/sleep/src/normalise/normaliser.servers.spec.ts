@@ -1,9 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { NotFound } from '#platform';
+import { jetstream } from '@nats-io/jetstream';
+import { headers } from '@nats-io/transport-node';
+import { createLogger, NotFound } from '#platform';
 import { Proxy } from '../../../../test/harness/proxy.js';
 import { eventually } from '../../../../test/harness/eventually.js';
+import { NORMALISE_DURABLE } from './normaliser.js';
 import { SleepWorld } from '../../../../test/harness/sleep-world.js';
 
+const RAW = 'athlete-ally.sleep.raw-received';
 const STORED = 'athlete-ally.sleep.normalized-stored';
 const REMOVED = 'athlete-ally.sleep.removed';
 const night = { userId: 'user-456', date: '2025-10-02', durationMinutes: 420 };
@@ -27,7 +31,7 @@ describe('the sleep pipeline', () => {
       'select user_id, date::text, duration_minutes, quality_score, vendor, event_id from sleep_data order by 1, 2',
     );
 
-  it('stores the night, tells of it under an id made from the event and lets the message go', async () => {
+  it('stores a night, publishes it under an id made from the event, and acknowledges the message', async () => {
     await world.startWorker();
     const capturedAt = '2025-10-02T08:30:00Z';
     const raw = { source: 'oura', qualityScore: 85, deepSleep: 120 };
@@ -51,7 +55,39 @@ describe('the sleep pipeline', () => {
     expect(await world.rows('select raw from sleep_session')).toEqual([{ raw: JSON.stringify(raw) }]);
   });
 
-  it('leaves the score out where there is none and calls other vendors unknown', async () => {
+  it('an event whose header received-at is no time counts as received when the stream got it', async () => {
+    const carried = headers();
+    carried.set('received-at', 'yesterday');
+    const text = JSON.stringify({ eventId: 'e1', payload: night });
+    await jetstream(world.connection).publish(RAW, text, { msgID: 'e1', headers: carried });
+    await world.startWorker();
+    await world.settled();
+    expect(await nights()).toMatchObject([{ user_id: 'user-456', event_id: 'e1' }]);
+    expect(await letters()).toEqual([]);
+  });
+
+  it('a dead letter with JSON that is nested too deeply to be printed is listed as text', async () => {
+    const text = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    await world.publishText(text);
+    await world.startWorker();
+    await world.settled();
+    expect(await letters()).toMatchObject([{ payload: text }]);
+  });
+
+  it('the normaliser logs one line for each stored night', async () => {
+    const lines: Array<Record<string, unknown>> = [];
+    const destination = { write: (text: string) => void lines.push(JSON.parse(text) as (typeof lines)[0]) };
+    for (let n = 0; n < 200; n += 1) await world.publish({ ...night, userId: `user-${n}` });
+    await world.startWorker({ logger: createLogger({ level: 'info', process: 'test', destination }) });
+    await world.settled();
+    const stored = lines.filter(({ msg }) => msg === 'sleep data processed');
+    expect(stored).toHaveLength(200);
+    expect(new Set(stored.map(({ streamSeq }) => streamSeq)).size).toBe(200);
+    expect(stored[0]).toMatchObject({ level: 'info', deliverySeq: expect.any(Number), redeliveries: 0 });
+    expect(JSON.stringify(lines)).not.toContain('user-');
+  });
+
+  it('publishes a night without a score, with vendor unknown for other vendors', async () => {
     await world.startWorker();
     await world.publish({ ...night, capturedAt: '2025-10-02T08:30:00.5Z', raw: { source: 'garmin' } });
     await world.settled();
@@ -60,7 +96,7 @@ describe('the sleep pipeline', () => {
     ]);
   });
 
-  it('takes the time of the stream where the event has none', async () => {
+  it('dates a raw night without capturedAt by its time in the stream', async () => {
     await world.startWorker();
     await world.publish(night);
     await world.settled();
@@ -69,7 +105,7 @@ describe('the sleep pipeline', () => {
     expect(row?.captured_at.getTime()).toBe(raw?.time.getTime());
   });
 
-  it('never lets an older word overwrite a newer one, and tells of the newer last', async () => {
+  it('an older raw night never overwrites a newer raw night, and the newer night is published last', async () => {
     await world.startWorker();
     const at = (hour: number) => `2025-10-02T${String(hour).padStart(2, '0')}:00:00Z`;
     for (const hour of [9, 7, 11, 8, 11]) {
@@ -86,7 +122,7 @@ describe('the sleep pipeline', () => {
     ).toEqual([at(9), at(11)]);
   });
 
-  it('stores the newer word also where it comes under the same event id', async () => {
+  it('stores the newer night if two events have the same id', async () => {
     await world.startWorker();
     for (const [minutes, capturedAt] of [
       [420, '2025-10-02T08:00:00Z'],
@@ -98,31 +134,26 @@ describe('the sleep pipeline', () => {
     expect(await nights()).toEqual([expect.objectContaining({ duration_minutes: 390 })]);
   });
 
-  it('keeps what JSON allows and Postgres refuses', async () => {
+  it('stores a night whose raw JSON has NUL, lone surrogates and large numbers', async () => {
     await world.startWorker();
     await world.publish({ ...night, raw: { note: 'a\u0000b\ud800"\\{}', big: 1e300 } });
     await world.settled();
     expect(await nights()).toHaveLength(1);
   });
 
-  it('continues the trace of whoever published, also where it is not traced itself', async () => {
+  it('a published night continues the trace of its event, also if the worker itself is not traced', async () => {
     await world.startWorker();
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-    const { headers } = await import('@nats-io/transport-node');
-    const { jetstream } = await import('@nats-io/jetstream');
     const carried = headers();
     carried.set('traceparent', traceparent);
-    await jetstream(world.connection).publish(
-      'athlete-ally.sleep.raw-received',
-      JSON.stringify({ eventId: 'traced', payload: night }),
-      { headers: carried },
-    );
+    const text = JSON.stringify({ eventId: 'traced', payload: night });
+    await jetstream(world.connection).publish(RAW, text, { headers: carried });
     await world.settled();
     const [event] = await world.events('AA_CORE_HOT', STORED);
     expect(event?.header.get('traceparent')).toBe(traceparent);
   });
 
-  it('scenario 4, schema validation failure at the normalize layer: a dead letter with the bytes, and never again', async () => {
+  it('scenario 4, schema validation failure at the normalize layer: a dead letter with the bytes, and no second delivery', async () => {
     await world.startWorker();
     await world.publishText('{"eventId":"e1","payload":{"userId":"u1","date":"2025-10-02"}}');
     await world.publishText('not json');
@@ -140,7 +171,21 @@ describe('the sleep pipeline', () => {
     expect(await nights()).toEqual([]);
   });
 
-  it('does not take a message of a stream that was made anew for one of before', async () => {
+  it('keeps a malformed raw night until the stream takes its dead letter', async () => {
+    const { config } = await world.manager.streams.info('AA_DLQ');
+    await world.manager.streams.update('AA_DLQ', { ...config, max_msg_size: 1 });
+    await world.startWorker();
+    await world.publishText('not json');
+    const redelivered = async () =>
+      (await world.manager.consumers.info('AA_CORE_HOT', NORMALISE_DURABLE)).num_redelivered;
+    await eventually('a second delivery', async () => (await redelivered()) > 0);
+    await world.manager.streams.update('AA_DLQ', config);
+    await eventually('the dead letter', async () => (await letters()).length > 0);
+    await world.settled();
+    expect(await letters()).toEqual([expect.objectContaining({ error: 'not JSON', payload: 'not json' })]);
+  });
+
+  it('keeps the dead letters of the old and the new stream if a stream is recreated with the same sequences', async () => {
     for (const [index, text] of ['one', 'two'].entries()) {
       const { config } = await world.manager.streams.info('AA_CORE_HOT');
       await world.manager.streams.delete('AA_CORE_HOT');
@@ -153,7 +198,7 @@ describe('the sleep pipeline', () => {
     expect((await letters()).map(({ payload }) => payload)).toEqual(['one', 'two']);
   });
 
-  it('handles a dead letter once where two operators do so at the same time', async () => {
+  it('discards a dead letter once if four operators do so at the same time', async () => {
     await world.startWorker();
     await world.publishText('one');
     const { seq } = await eventually('a dead letter', async () => (await letters())[0]);
@@ -163,7 +208,37 @@ describe('the sleep pipeline', () => {
     expect(await letters()).toEqual([]);
   });
 
-  it('sets a poisoned message aside and stores the 999 around it', async () => {
+  it('discarded and replayed dead letters do not come back from a NATS that was killed and has lost the place of its consumer', async () => {
+    await world.startWorker();
+    for (const text of ['kept', 'discarded', 'replayed', 'discarded with others'])
+      await world.publishText(text);
+    const payloads = async () => (await letters()).map(({ payload }) => payload);
+    const [, discarded, replayed, other] = await eventually('four dead letters', async () => {
+      const all = await letters();
+      return all.length === 4 ? all : undefined;
+    });
+    await world.letters.discard(discarded?.seq ?? 0);
+    await world.letters.replay(replayed?.seq ?? 0);
+    const range = await world.letters.match({});
+    for await (const { letters: some } of world.letters.matching({ seqs: [other?.seq ?? 0] }, 0, range))
+      await world.letters.discardAll(some);
+    await eventually('the replayed one has failed again', async () => (await letters()).length === 2);
+    const before = await payloads();
+    await world.stopWorkers();
+
+    await world.nats.losePlace('AA_CORE_HOT', NORMALISE_DURABLE);
+    await world.nats.start();
+    const pending = async () =>
+      (await world.manager.consumers.info('AA_CORE_HOT', NORMALISE_DURABLE)).num_pending;
+    // The kept one, and the replayed one under its new sequence.
+    await eventually('the stream is delivered again', async () => (await pending().catch(() => 0)) >= 2);
+    await world.startWorker();
+    await world.settled();
+    expect(before).toEqual(['kept', 'replayed']);
+    expect(await payloads()).toEqual(before);
+  });
+
+  it('dead-letters a poisoned raw night and stores the other 999', async () => {
     await refuse(world, 'poison');
     try {
       for (let n = 0; n < 1_000; n += 1)
@@ -185,7 +260,7 @@ describe('the sleep pipeline', () => {
     }
   });
 
-  it('goes on where it was when NATS is killed and comes back', async () => {
+  it('the sleep consumer continues with new events after NATS was killed and is back', async () => {
     await world.startWorker();
     await world.publish(night, 'before');
     await world.settled();
@@ -197,7 +272,7 @@ describe('the sleep pipeline', () => {
     await eventually('the second night', async () => (await nights()).length === 2, 90_000);
   });
 
-  it('shares the durable between workers', async () => {
+  it('three workers share the sleep durable, and store and publish each night once', async () => {
     await Promise.all([world.startWorker(), world.startWorker(), world.startWorker()]);
     for (let n = 0; n < 300; n += 1) await world.publish({ ...night, userId: `user-${n}` });
     await world.settled();
@@ -208,7 +283,7 @@ describe('the sleep pipeline', () => {
   describe('while Postgres is away', () => {
     let proxy: Proxy;
     beforeEach(async () => {
-      proxy = await Proxy.before(world.databaseOf.url);
+      proxy = await Proxy.before(world.testDatabase.url);
       await world.startWorker({ databaseUrl: proxy.url });
     });
     afterEach(async () => {
@@ -217,79 +292,130 @@ describe('the sleep pipeline', () => {
       await proxy.close();
     });
 
-    it('scenario 3, database connection failure: an outage of a second is a retry and no dead letter', async () => {
+    it('scenario 3, database connection failure: the messages are held, no delivery is used up, all are stored and published', async () => {
       proxy.cut();
       for (let n = 0; n < 50; n += 1) await world.publish({ ...night, userId: `user-${n}` });
-      await eventually('a first attempt', async () => {
-        const { delivered, num_ack_pending } = await world.manager.consumers.info(
-          'AA_CORE_HOT',
-          'normalize-sleep-durable',
-        );
-        return delivered.consumer_seq >= 50 && num_ack_pending === 50;
-      });
+      const info = () => world.manager.consumers.info('AA_CORE_HOT', 'normalize-sleep-durable');
+      await eventually('they are held', async () => (await info()).num_ack_pending === 50);
+      // Later messages stay in the stream.
+      for (let n = 50; n < 3_000; n += 1) await world.publish({ ...night, userId: `user-${n}` });
+      const before = proxy.connectionCount;
+      await eventually('several tries', () => proxy.connectionCount >= before + 5, 60_000);
+      const { num_ack_pending, num_redelivered } = await info();
+      expect(num_ack_pending).toBeLessThanOrEqual(1_500);
+      expect(num_redelivered).toBe(0);
       proxy.heal();
       await world.settled(90_000);
-      expect(await nights()).toHaveLength(50);
-      expect(await stored()).toHaveLength(50);
-      expect(await letters()).toEqual([]);
-    });
-
-    it('an outage of more than five deliveries makes dead letters of all, and replaying heals all', async () => {
-      proxy.cut();
-      const ids = Array.from({ length: 20 }, (_, n) => `long-${n}`);
-      for (const [n, id] of ids.entries()) await world.publish({ ...night, userId: `user-${n}` }, id);
-      await eventually('all in the DLQ', async () => (await letters()).length === 20, 90_000);
-      const dead = await letters();
-      expect(dead.map(({ subject, attempts }) => [subject, attempts])).toEqual(
-        dead.map(() => ['dlq.normalize.sleep.raw-received.max-deliver', 5]),
-      );
-      proxy.heal();
-      for (const { seq } of dead) await world.letters.replay(seq);
-      await world.settled(90_000);
-      const rows = (await nights()) as Array<{ event_id: string }>;
-      expect(rows.map(({ event_id }) => event_id).sort()).toEqual([...ids].sort());
-      expect(await stored()).toHaveLength(20);
+      expect(await nights()).toHaveLength(3_000);
+      expect(await stored()).toHaveLength(3_000);
       expect(await letters()).toEqual([]);
     });
   });
 
-  it('buries what killed its worker at every delivery, by the advisory of the server', async () => {
-    await world.startWorker();
-    await world.publish(night);
-    await world.settled();
-    await world.stopWorkers();
-    const consumer = await (
-      await import('@nats-io/jetstream')
-    )
-      .jetstream(world.connection)
-      .consumers.get('AA_CORE_HOT', 'normalize-sleep-durable');
-    const eventId = await world.publish({ ...night, userId: 'deadly' });
-    // As a worker that dies: takes it, and gives it back without a word each time.
-    for (let delivery = 1; delivery <= 5; delivery += 1) {
-      const message = await consumer.next({ expires: 5_000 });
-      expect(message?.info.deliveryCount).toBe(delivery);
-      message?.nak();
+  it('dead-letters a raw night after five deliveries with a passing database error, and its replay succeeds', async () => {
+    await refuse(world, 'unlucky', '40001');
+    try {
+      await world.startWorker();
+      await world.publish({ ...night, userId: 'unlucky' }, 'unlucky-1');
+      const [dead] = await eventually(
+        'a dead letter',
+        async () => {
+          const found = await letters();
+          return found.length > 0 ? found : undefined;
+        },
+        90_000,
+      );
+      expect(dead).toMatchObject({
+        subject: 'dlq.normalize.sleep.raw-received.max-deliver',
+        attempts: 5,
+        payload: { eventId: 'unlucky-1' },
+      });
+      await world.rows('drop trigger refused on sleep_session');
+      await world.letters.replay(dead?.seq ?? 0);
+      await world.settled();
+      expect(await nights()).toEqual([expect.objectContaining({ user_id: 'unlucky' })]);
+      expect(await letters()).toEqual([]);
+    } finally {
+      await world.rows('drop trigger if exists refused on sleep_session');
     }
-    // The advisory goes out when somebody would have got it for the sixth time.
-    expect(await consumer.next({ expires: 1_000 })).toBeNull();
-    await world.startWorker();
-    const dead = await eventually('a dead letter', async () => (await letters())[0]);
-    expect(dead).toMatchObject({
-      subject: 'dlq.normalize.sleep.raw-received.max-deliver',
-      attempts: 5,
-      payload: { eventId },
+  });
+
+  describe('a batch whose worker is killed at every delivery', () => {
+    const DEADLY = 'deadly';
+    /** Takes all messages five times and naks them, in place of a worker that dies at every delivery. */
+    const killedFiveTimes = async (count: number, deadlyAt = 3) => {
+      await world.startWorker();
+      await world.settled();
+      await world.stopWorkers();
+      const { jetstream } = await import('@nats-io/jetstream');
+      const consumers = jetstream(world.connection).consumers;
+      const consumer = await consumers.get('AA_CORE_HOT', 'normalize-sleep-durable');
+      for (let n = 0; n < count; n += 1)
+        await world.publish(
+          { ...night, userId: n === deadlyAt ? DEADLY : `innocent-${n}` },
+          `of-${count}-${n}`,
+        );
+      for (let delivery = 1; delivery <= 5; delivery += 1)
+        for await (const message of await consumer.fetch({ max_messages: count, expires: 5_000 })) {
+          expect(message.info.deliveryCount).toBe(delivery);
+          message.nak();
+        }
+      // The server sends its advisories at the sixth delivery.
+      expect(await consumer.next({ expires: 1_000 })).toBeNull();
+    };
+
+    it('tries each raw night alone after a batch has killed its worker, publishes valid nights and dead-letters the others', async () => {
+      await refuse(world, DEADLY);
+      try {
+        await killedFiveTimes(10);
+        await world.startWorker();
+        const dead = await eventually('a dead letter', async () => (await letters())[0]);
+        await eventually('the nine others', async () => (await nights()).length === 9);
+        expect(dead).toMatchObject({
+          subject: 'dlq.normalize.sleep.raw-received.non-retryable',
+          payload: { eventId: 'of-10-3' },
+        });
+        await eventually('they are published', async () => (await stored()).length === 9);
+        expect(await letters()).toHaveLength(1);
+      } finally {
+        await world.rows('drop trigger refused on sleep_session');
+      }
+    });
+
+    it('dead-letters a raw night that kills its worker twice more when the night is tried alone', async () => {
+      await killedFiveTimes(1, 0);
+      const { jetstream } = await import('@nats-io/jetstream');
+      const advisories = await jetstream(world.connection).consumers.get(
+        'AA_ADVISORY',
+        'normalize-sleep-durable-undelivered',
+      );
+      // No other worker gets an advisory meanwhile, so a worker that dies can only have died of this message.
+      expect((await advisories.info()).config.max_ack_pending).toBe(1);
+      for (const trial of [1, 2]) {
+        const advisory = await advisories.next({ expires: 5_000 });
+        expect(advisory?.info.deliveryCount).toBe(trial);
+        advisory?.nak();
+      }
+      await world.startWorker();
+      const dead = await eventually('a dead letter', async () => (await letters())[0]);
+      expect(dead).toMatchObject({
+        subject: 'dlq.normalize.sleep.raw-received.max-deliver',
+        attempts: 5,
+        error: 'its worker died at every delivery, and when it was tried alone',
+        payload: { eventId: 'of-1-0' },
+      });
     });
   });
 
   describe('with records of vendors', () => {
-    const told = async () =>
+    const published = async () =>
       (await world.events('AA_CORE_HOT', 'athlete-ally.sleep.>'))
         .filter(({ subject }) => subject !== 'athlete-ally.sleep.raw-received')
         .map((event) => {
           const { record } = event.json<{ record: { date: string; durationMinutes?: number } }>();
           return [event.subject.replace('athlete-ally.sleep.', ''), record.date, record.durationMinutes];
         });
-    const say = async (id: string, revision: number, more: object = {}, state: object = {}) => {
+    const publish = async (id: string, revision: number, more: object = {}, state: object = {}) => {
       const record = {
         vendor: 'oura' as const,
         id,
@@ -303,31 +429,31 @@ describe('the sleep pipeline', () => {
       await world.settled();
     };
 
-    it('tells both dates of a night that has moved', async () => {
+    it('publishes both dates of a sleep record whose date has changed', async () => {
       await world.startWorker();
-      await say('moving', 1);
-      await say('moving', 2, { date: '2025-10-03' });
+      await publish('moving', 1);
+      await publish('moving', 2, { date: '2025-10-03' });
       expect(await nights()).toEqual([expect.objectContaining({ date: '2025-10-03' })]);
-      expect(await told()).toEqual([
+      expect(await published()).toEqual([
         ['normalized-stored', '2025-10-02', 420],
         ['removed', '2025-10-02', undefined],
         ['normalized-stored', '2025-10-03', 420],
       ]);
     });
 
-    it('prefers them to what a client says, the longer to the shorter, and falls back when they go', async () => {
+    it('derives a night from a vendor’s longest record, and from the client’s if all records of the vendor are deleted', async () => {
       await world.startWorker();
       await world.publish({ ...night, durationMinutes: 600 });
       await world.settled();
-      await say('short', 1, { durationMinutes: 300 });
-      await say('nap', 1, { durationMinutes: 700 }, { nap: true });
-      await say('waiting', 1, { durationMinutes: 700 }, { state: 'pending' });
-      await say('long', 1);
-      await say('long', Number.MAX_SAFE_INTEGER, { durationMinutes: 0 }, { state: 'deleted' });
-      // An older revision comes late: what is gone stays so.
-      await say('long', 5);
-      await say('short', Number.MAX_SAFE_INTEGER, { durationMinutes: 0 }, { state: 'deleted' });
-      expect(await told()).toEqual([
+      await publish('short', 1, { durationMinutes: 300 });
+      await publish('nap', 1, { durationMinutes: 700 }, { nap: true });
+      await publish('waiting', 1, { durationMinutes: 700 }, { state: 'pending' });
+      await publish('long', 1);
+      await publish('long', Number.MAX_SAFE_INTEGER, { durationMinutes: 0 }, { state: 'deleted' });
+      // An older revision comes late: the record stays deleted.
+      await publish('long', 5);
+      await publish('short', Number.MAX_SAFE_INTEGER, { durationMinutes: 0 }, { state: 'deleted' });
+      expect(await published()).toEqual([
         ['normalized-stored', '2025-10-02', 600],
         ['normalized-stored', '2025-10-02', 300],
         ['normalized-stored', '2025-10-02', 420],
@@ -337,7 +463,7 @@ describe('the sleep pipeline', () => {
     });
   });
 
-  it('tells nothing of removed nights that never were', async () => {
+  it('publishes no removal of a night that never existed', async () => {
     await world.startWorker();
     await world.publish(night);
     await world.settled();
@@ -345,12 +471,12 @@ describe('the sleep pipeline', () => {
   });
 });
 
-/** The database itself refuses that user, with an error that no second attempt helps against. */
-async function refuse(world: SleepWorld, userId: string): Promise<void> {
+/** Makes the database refuse sessions of `userId`, by default with an error that is not retryable. */
+async function refuse(world: SleepWorld, userId: string, state = '22000'): Promise<void> {
   await world.rows(`
     create or replace function refuse() returns trigger language plpgsql as $$
     begin
-      if new.user_id = '${userId}' then raise exception 'poisoned' using errcode = '22000'; end if;
+      if new.user_id = '${userId}' then raise exception 'poisoned' using errcode = '${state}'; end if;
       return new;
     end $$`);
   await world.rows(

@@ -1,83 +1,144 @@
-import { type JsMsg } from '@nats-io/jetstream';
+import { types } from 'node:util';
+import { JetStreamError } from '@nats-io/jetstream';
+import { Counter } from 'prom-client';
 import {
-  causeOf,
+  ADVISORIES,
+  allSettled,
+  deadLetterCauseOf,
   CORE_STREAM,
   type DeadLetters,
+  type DeliveredMessage,
   type Delivery,
+  type DurableName,
+  DependencyUnavailable,
   type EventBus,
   type Logger,
   MessageMalformed,
+  RECEIVED_AT,
+  REQUEST_ID,
+  startAtZero,
+  undeliveredDurable,
+  withoutRedaction,
 } from '#platform';
-import { type SleepRawReceived } from '../contract/sleep-raw-received.js';
+import { type SleepRawReceived, sleepRawReceived } from '../contract/sleep-raw-received.js';
+import { deadLetter, type Refusal } from '../dead-letter.js';
 import { announcementsOf } from './announcements.js';
-import { isRetryable } from './failure.js';
-import { facts, type Item, itemOf } from './item.js';
-import { newestOfEach } from './newest.js';
-import { countMessages, NORMALISE_DURABLE } from './normalise-metrics.js';
+import { type Item, itemOf, logFieldsOf } from './item.js';
+import { newestOfEach } from './session.js';
 import { type SleepStore } from './sleep-store.js';
-import { Telling } from './telling.js';
+import { NightPublisher } from './night-publisher.js';
 
+export const NORMALISE_DURABLE = 'normalize-sleep-durable';
+/** The durable consumers that at least one worker pulls from. */
+export const SLEEP_CONSUMERS: readonly DurableName[] = [
+  { stream: CORE_STREAM, durable: NORMALISE_DURABLE },
+  { stream: ADVISORIES, durable: undeliveredDurable(NORMALISE_DURABLE) },
+];
 export const DLQ_PREFIX = 'dlq.normalize.sleep.raw-received';
 export const MOST_DELIVERIES = 5;
 
 const RETRY_MS = 5_000;
+const TOO_OLD =
+  'received so long ago that it may have been deleted since: deletions of that time are forgotten';
 
-type Reason = 'schema-invalid' | 'non-retryable' | 'max-deliver';
+type NormaliseResult = 'success' | 'schema_invalid' | 'retry' | 'dlq';
 
-/** Makes nights of what came in: stores them, tells of them, and only then lets the messages go. */
+const messages = new Counter({
+  name: 'normalize_sleep_messages_total',
+  help: 'Messages of the sleep pipeline by the outcome of their delivery',
+  labelNames: ['result', 'subject', 'stream', 'durable'],
+});
+
+const LABELS = { subject: sleepRawReceived.name, stream: CORE_STREAM, durable: NORMALISE_DURABLE };
+const RESULTS: readonly NormaliseResult[] = ['success', 'schema_invalid', 'retry', 'dlq'];
+startAtZero(
+  messages,
+  RESULTS.map((result) => ({ result, ...LABELS })),
+);
+
+export function countMessages(result: NormaliseResult, count = 1): void {
+  messages.inc({ result, ...LABELS }, count);
+}
+
+/**
+ * Makes nights of raw events. Stores the nights, publishes them, and only then acknowledges the messages. After a crash in between, NATS
+ * delivers the messages again. This is harmless: older sessions change nothing, and the same night has the same message id.
+ *
+ * | the database or NATS         | outcome                                                                               |
+ * | ---------------------------- | ------------------------------------------------------------------------------------- |
+ * | is away                      | the messages are held until it is back; no delivery is used up                        |
+ * | refuses for a passing reason | again every 5 s; a dead letter `max-deliver` at the fifth delivery, 20 s after the first |
+ * | refuses a message            | a dead letter `non-retryable` at once; a batch is halved to find the message          |
+ */
 export class Normaliser {
-  private readonly telling: Telling;
+  private readonly publisher: NightPublisher;
+  private readonly lines: Logger;
 
   constructor(
-    private readonly store: Pick<SleepStore, 'save' | 'overtaken'>,
+    private readonly store: Pick<SleepStore, 'save' | 'outdated'>,
     bus: EventBus,
     private readonly letters: DeadLetters,
     private readonly logger: Logger,
+    /** Deletions before this time may be forgotten, so events received before this time are refused. */
+    private readonly oldestMs: () => number = () => -Infinity,
   ) {
-    this.telling = new Telling(store, bus);
+    this.publisher = new NightPublisher(store, bus);
+    this.lines = withoutRedaction(logger);
   }
 
   async handle(batch: ReadonlyArray<Delivery<SleepRawReceived>>): Promise<void> {
     const items: Item[] = [];
-    const malformed: Array<Promise<void>> = [];
-    for (const { message, content } of batch)
-      if (content instanceof MessageMalformed) malformed.push(this.refuse(message, content));
-      else items.push(itemOf(message, content));
-    await Promise.all([...malformed, this.work(items)]);
+    const refused: Array<Promise<void>> = [];
+    const oldestMs = this.oldestMs();
+    for (const { message, content } of batch) {
+      if (content instanceof MessageMalformed) {
+        refused.push(this.refuseMalformed(message, content));
+        continue;
+      }
+      const item = itemOf(message, content);
+      if (item.session.receivedAtMs >= oldestMs) items.push(item);
+      else refused.push(this.refuse(item, 'non-retryable', new Error(TOO_OLD)));
+    }
+    await allSettled([...refused, this.work(items)]);
   }
 
   private async work(items: readonly Item[]): Promise<void> {
     if (items.length === 0) return;
     try {
-      await this.storeAndTell(items);
+      await this.storeAndPublish(items);
     } catch (error) {
-      await this.fail(items, error);
+      await this.handleFailure(items, error);
       return;
     }
     for (const { message, trace } of items) {
       message.ack();
       trace.end('ok');
+      this.lines.info(logFieldsOf(message), 'sleep data processed');
     }
     countMessages('success', items.length);
-    if (this.logger.isLevelEnabled('debug'))
-      for (const { message } of items) this.logger.debug(facts(message), 'sleep data processed');
   }
 
-  private async storeAndTell(items: readonly Item[]): Promise<void> {
+  private async storeAndPublish(items: readonly Item[]): Promise<void> {
     const sessions = items.map(({ session }) => session);
     const saved = await this.store.save(newestOfEach(sessions));
     const redelivered = new Set(
       items.filter(({ message }) => message.redelivered).map(({ session }) => session.eventId),
     );
-    const traces = new Map(items.map(({ session, trace }) => [session.eventId, trace.headers]));
-    await this.telling.tell(announcementsOf(saved, sessions, redelivered), traces);
+    const carried = new Map(items.map((item) => [item.session.eventId, carriedBy(item)]));
+    await this.publisher.publish(announcementsOf(saved, sessions, redelivered), carried);
   }
 
-  private async fail(items: readonly Item[], error: unknown): Promise<void> {
+  /** Throws if a server is away. The consumer then holds the messages until that server is back, and uses up no delivery. */
+  private async handleFailure(items: readonly Item[], error: unknown): Promise<void> {
+    if (error instanceof DependencyUnavailable) {
+      for (const { trace } of items) trace.end('error');
+      countMessages('retry', items.length);
+      throw error;
+    }
     if (isRetryable(error)) return this.retry(items, error);
     const [only] = items;
-    if (items.length === 1 && only) return this.give(only, 'non-retryable', error);
-    // One of them is to blame: the halves without it go through.
+    if (items.length === 1 && only) return this.refuse(only, 'non-retryable', error);
+    // The database refuses a message of the batch. Each half is tried, to find that message.
     const middle = Math.ceil(items.length / 2);
     await this.work(items.slice(0, middle));
     await this.work(items.slice(middle));
@@ -93,46 +154,59 @@ export class Normaliser {
       countMessages('retry', others.length);
       this.logger.warn({ err: error, messages: others.length }, 'sleep not stored, trying again');
     }
-    await Promise.all(exhausted.map((item) => this.give(item, 'max-deliver', error)));
+    await allSettled(exhausted.map((item) => this.refuse(item, 'max-deliver', error)));
   }
 
-  private async give({ message, trace }: Item, reason: Reason, error: unknown): Promise<void> {
+  private async refuse({ message, trace }: Item, reason: Refusal['reason'], error: unknown): Promise<void> {
     trace.end('error');
     const dlqSubject = `${DLQ_PREFIX}.${reason}`;
     const attempt = message.info.deliveryCount;
     const text = reason === 'max-deliver' ? 'maxDeliver reached, sending to DLQ' : 'sleep cannot be stored';
-    this.logger.warn({ ...facts(message), dlqSubject, attempt, err: error }, text);
-    if (await this.bury(message, reason, causeOf(error))) countMessages('dlq');
+    this.logger.warn({ ...logFieldsOf(message), dlqSubject, attempt, err: error }, text);
+    if (await this.deadLetter(message, reason, deadLetterCauseOf(error))) countMessages('dlq');
   }
 
-  private async refuse(message: JsMsg, { problems }: MessageMalformed): Promise<void> {
-    this.logger.warn({ ...facts(message), errors: problems }, 'sleep validation failed');
-    if (await this.bury(message, 'schema-invalid', problems.join('; '))) countMessages('schema_invalid');
+  private async refuseMalformed(message: DeliveredMessage, { problems }: MessageMalformed): Promise<void> {
+    this.logger.warn({ ...logFieldsOf(message), errors: problems }, 'sleep validation failed');
+    if (await this.deadLetter(message, 'schema-invalid', problems.join('; ')))
+      countMessages('schema_invalid');
   }
 
-  /** False where the dead letter could not be kept: the message comes again, or the server's advisory tells of it. */
-  private async bury(message: JsMsg, reason: Reason, error: string): Promise<boolean> {
-    const { info, subject, data: bytes, headers } = message;
-    const dead = {
-      stream: CORE_STREAM,
-      durable: NORMALISE_DURABLE,
-      seq: info.streamSequence,
-      subject,
-      bytes,
-      headers,
-      receivedAt: new Date(info.timestampNanos / 1e6),
-    };
-    try {
-      await this.letters.bury(DLQ_PREFIX, dead, { reason, error, attempts: info.deliveryCount });
-    } catch (err) {
-      this.logger.warn({ err, ...facts(message) }, 'dead letter not kept yet');
-      message.nak(RETRY_MS);
-      return false;
-    }
-    // Without a reason: a server of 2.9 does not understand one, and would deliver the message again.
-    message.term();
-    return true;
+  private deadLetter(message: DeliveredMessage, reason: Refusal['reason'], error: string): Promise<boolean> {
+    return deadLetter(this.letters, message, {
+      prefix: DLQ_PREFIX,
+      reason,
+      error,
+      retryMs: RETRY_MS,
+      onNotStored: (err) => this.logger.warn({ err, ...logFieldsOf(message) }, 'dead letter not stored yet'),
+    });
   }
 }
 
+/** Headers that a message about a night copies from the event that caused it. */
+const carriedBy = ({ message, session, trace }: Item) => ({
+  ...trace.headers,
+  ...requestIdHeader(message),
+  [RECEIVED_AT]: new Date(session.receivedAtMs).toISOString(),
+});
+
+function requestIdHeader({ headers }: DeliveredMessage): Readonly<Record<string, string>> {
+  const id = headers?.get(REQUEST_ID);
+  return id ? { [REQUEST_ID]: id } : {};
+}
+
 const isExhausted = ({ message }: Item) => message.info.deliveryCount >= MOST_DELIVERIES;
+
+// SQLSTATE classes: 08 connection, 25 transaction state, 40 rollback, 53 resources, 55 object state, 57 shutdown, 58 I/O.
+const PASSING_STATES = /^(08|25|40|53|55|57|58)/;
+// If an error has no SQLSTATE, these texts mean that a server is away.
+const PASSING_TEXTS = /ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTFOUND|EPIPE|timeout|connection/i;
+
+/** True if the same message may succeed later; false if the message itself is the reason. */
+export function isRetryable(error: unknown): boolean {
+  if (error instanceof DependencyUnavailable || error instanceof JetStreamError) return true;
+  if (!types.isNativeError(error)) return false;
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return PASSING_STATES.test(code);
+  return PASSING_TEXTS.test(error.message);
+}

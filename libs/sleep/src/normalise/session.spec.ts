@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { qualityScoreOf, sessionOf, vendorOf } from './session.js';
 
-describe('what a raw record says', () => {
+describe('a session of a raw event', () => {
   it.each([
     [{ source: 'oura' }, 'oura'],
     [{ source: 'whoop' }, 'whoop'],
@@ -9,7 +9,7 @@ describe('what a raw record says', () => {
     [{ source: 7 }, 'unknown'],
     [{}, 'unknown'],
     [undefined, 'unknown'],
-  ])('vendor of %j: %s', (raw, vendor) => {
+  ])('the vendor of raw %j is %s', (raw, vendor) => {
     expect(vendorOf(raw)).toBe(vendor);
   });
 
@@ -21,11 +21,11 @@ describe('what a raw record says', () => {
     [{ qualityScore: '85' }, null],
     [{}, null],
     [undefined, null],
-  ])('quality score of %j: %j', (raw, score) => {
+  ])('the quality score of raw %j is %j', (raw, score) => {
     expect(qualityScoreOf(raw)).toBe(score);
   });
 
-  it('is a record of its date where a client says it, and the vendor’s own where a vendor does', () => {
+  it('a client’s session has its date as record id, and a vendor’s session has the vendor’s record id', () => {
     const payload = { userId: 'u', date: '2025-10-02', durationMinutes: 420 };
     const record = { vendor: 'whoop' as const, id: 'r', revision: 3, nap: true, state: 'pending' as const };
     expect(sessionOf({ eventId: 'e', payload }, new Uint8Array(), 5)).toMatchObject({
@@ -43,5 +43,19 @@ describe('what a raw record says', () => {
       nap: true,
       revision: 3,
     });
+  });
+
+  it('a night without capturedAt gets the time at which the stream received it, not the time of the api process', () => {
+    const payload = {
+      userId: 'u',
+      date: '2025-10-02',
+      durationMinutes: 420,
+      capturedAt: '2025-10-02T08:00:00Z',
+    };
+    const capturedAtMs = Date.parse(payload.capturedAt);
+    const ofClient = { eventId: 'e', payload };
+    expect(sessionOf(ofClient, new Uint8Array(), 5)).toMatchObject({ capturedAtMs });
+    const ofApi = { ...ofClient, capturedOnReceipt: true } as const;
+    expect(sessionOf(ofApi, new Uint8Array(), 5)).toMatchObject({ capturedAtMs: 5 });
   });
 });

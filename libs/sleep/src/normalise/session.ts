@@ -1,17 +1,20 @@
 import { hash } from 'node:crypto';
+import { type VendorId } from '#vendors';
 import { type SleepRawReceived } from '../contract/sleep-raw-received.js';
-import { type Vendor } from '../contract/sleep-normalized-stored.js';
+import { type NightVendor } from '../contract/night-events.js';
+import { NATIVE_VENDORS } from '../contract/native-vendor.js';
 
-export type Source = 'ingest' | 'oura' | 'whoop';
+/** `ingest`: our own API took the night. */
+export type NightSource = 'ingest' | VendorId;
 export type SessionState = 'scored' | 'pending' | 'deleted';
 
-/** A stretch of sleep as one event tells of it. */
+/** One sleep as one event describes it. */
 export interface SleepSession {
   readonly userId: string;
-  readonly source: Source;
+  readonly source: NightSource;
   readonly recordId: string;
   readonly date: string;
-  readonly vendor: Vendor;
+  readonly vendor: NightVendor;
   readonly durationMinutes: number;
   readonly qualityScore: number | null;
   readonly nap: boolean;
@@ -24,9 +27,9 @@ export interface SleepSession {
   readonly receivedAtMs: number;
 }
 
-/** `receivedAtMs`: when the stream got the event, which is when a night without a time of its own was captured. */
+/** `receivedAtMs`: the time at which the stream got the event. It replaces a missing time of capture. */
 export function sessionOf(
-  { eventId, payload }: SleepRawReceived,
+  { eventId, payload, capturedOnReceipt }: SleepRawReceived,
   bytes: Uint8Array,
   receivedAtMs: number,
 ): SleepSession {
@@ -42,7 +45,8 @@ export function sessionOf(
     nap: record?.nap ?? false,
     state: record?.state ?? 'scored',
     revision: record?.revision ?? 0,
-    capturedAtMs: capturedAt === undefined ? receivedAtMs : Date.parse(capturedAt),
+    capturedAtMs:
+      capturedAt === undefined || capturedOnReceipt === true ? receivedAtMs : Date.parse(capturedAt),
     payloadHash: hashOf(bytes),
     eventId,
     raw: raw === undefined ? null : JSON.stringify(raw),
@@ -52,9 +56,9 @@ export function sessionOf(
 
 type Raw = SleepRawReceived['payload']['raw'];
 
-export function vendorOf(raw: Raw): Vendor {
+export function vendorOf(raw: Raw): NightVendor {
   const source = raw?.source;
-  return source === 'oura' || source === 'whoop' ? source : 'unknown';
+  return NATIVE_VENDORS.find((vendor) => vendor === source) ?? 'unknown';
 }
 
 export function qualityScoreOf(raw: Raw): number | null {
@@ -62,7 +66,25 @@ export function qualityScoreOf(raw: Raw): number | null {
   return typeof score === 'number' ? Math.min(100, Math.max(0, score)) : null;
 }
 
-/** Between two that say they are equally new, the same one wins everywhere. */
+/** Breaks ties between equal timestamps: the greater hash wins, so that every replica decides alike. */
 function hashOf(bytes: Uint8Array): bigint {
   return BigInt.asIntN(64, BigInt(`0x${hash('sha256', bytes, 'hex').slice(0, 16)}`));
+}
+
+/** The newest session of each record, sorted by key: an upsert may not touch a row twice, and two workers must lock rows in one order. */
+export function newestOfEach(sessions: readonly SleepSession[]): SleepSession[] {
+  const newest = new Map<string, SleepSession>();
+  for (const session of sessions) {
+    const key = `${session.userId}\n${session.source}\n${session.recordId}`;
+    const known = newest.get(key);
+    if (!known || isNewer(session, known)) newest.set(key, session);
+  }
+  return [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, session]) => session);
+}
+
+/** Must decide as the guard of save-sessions.sql does. */
+function isNewer(one: SleepSession, other: SleepSession): boolean {
+  if (one.revision !== other.revision) return one.revision > other.revision;
+  if (one.capturedAtMs !== other.capturedAtMs) return one.capturedAtMs > other.capturedAtMs;
+  return one.payloadHash > other.payloadHash;
 }

@@ -2,24 +2,23 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Database, NotFound, timeScale } from '#platform';
 import { newAthlete } from '../../../../test/harness/athletes.js';
+import { modelRuns } from '../../../../test/harness/model-runs.js';
 import { openPool, openTestDatabase, type OpenDatabase } from '../../../../test/harness/test-database.js';
 import { aStored, FETCHED_AT, newActivity, passTime, stateOf, streamOf } from '../streams.harness.js';
-import { type Claim, type FetchStatus } from './fetch-state.js';
+import { type FetchClaim, type FetchStatus, StreamFetches } from './stream-fetches.js';
 import { STALE_AFTER_MS } from './retry-policy.js';
-import { StreamFetches } from './stream-fetches.js';
 
-// More of them before a release: MODEL_RUNS=2000.
-const RUNS = Number(process.env['MODEL_RUNS'] ?? 60);
+// Before a release this test runs with MODEL_RUNS=2000.
 const ACTIVITIES = 2;
 const WORKERS = 3;
-const ENDINGS = ['succeed', 'fail', 'defer', 'defer empty', 'give up'] as const;
-type EndingName = (typeof ENDINGS)[number];
+const OUTCOMES = ['succeed', 'fail', 'defer', 'defer empty', 'give up'] as const;
+type Outcome = (typeof OUTCOMES)[number];
 
-/** A claim that somebody once got, however long ago, and the number its data is told apart by. */
+/** A claim that a worker got, current or lost, and the number that identifies its data. */
 interface Held {
   readonly activity: number;
   readonly worker: number;
-  readonly claim: Claim;
+  readonly claim: FetchClaim;
   readonly number: number;
 }
 
@@ -39,24 +38,24 @@ describe('the claims of several workers', () => {
     await open.close();
   });
 
-  it('agree with a model, whatever happens in whatever order', async () => {
+  it('stream fetches agree with a model for any order of claims, writes, pauses, cleanups, resets and deletions', async () => {
     const activity = fc.nat(ACTIVITIES - 1);
     const worker = fc.nat(WORKERS - 1);
     const which = fc.nat(1_000);
     const event = fc.oneof(
       { weight: 10, arbitrary: fc.tuple(fc.constant('claim' as const), activity, worker) },
       { weight: 5, arbitrary: fc.tuple(fc.constant('claim together' as const), activity, worker) },
-      // Of all claims there ever were, so that most of them are over.
-      { weight: 10, arbitrary: fc.tuple(fc.constant('end' as const), which, fc.constantFrom(...ENDINGS)) },
+      // Chosen from all claims of the run, so that most of them are lost.
+      { weight: 10, arbitrary: fc.tuple(fc.constant('end' as const), which, fc.constantFrom(...OUTCOMES)) },
       {
         weight: 4,
-        arbitrary: fc.tuple(fc.constant('end newest' as const), which, fc.constantFrom(...ENDINGS)),
+        arbitrary: fc.tuple(fc.constant('end newest' as const), which, fc.constantFrom(...OUTCOMES)),
       },
       {
         weight: 4,
-        arbitrary: fc.tuple(fc.constant('end together' as const), activity, fc.constantFrom(...ENDINGS)),
+        arbitrary: fc.tuple(fc.constant('end together' as const), activity, fc.constantFrom(...OUTCOMES)),
       },
-      // Minutes: within a lease, beyond it, and beyond every delay.
+      // Minutes: shorter than STALE_AFTER_MS, longer, and longer than every delay.
       {
         weight: 8,
         arbitrary: fc.tuple(fc.constant('pause' as const), fc.constantFrom(2, 6, 11, 60), worker),
@@ -83,12 +82,12 @@ describe('the claims of several workers', () => {
           await run.compare();
         }
       }),
-      { numRuns: RUNS },
+      modelRuns(60),
     );
   });
 });
 
-/** One sequence of events, done to the database and to the model. */
+/** Applies one sequence of events to the database and to the model. */
 class Run {
   readonly held: Held[] = [];
   private readonly seen = new Map<string, unknown>();
@@ -120,23 +119,23 @@ class Run {
   }
 
   async claimTogether(activity: number): Promise<void> {
-    const askers = [...this.workers.keys(), ...this.workers.keys()];
+    const claimants = [...this.workers.keys(), ...this.workers.keys()];
     const claims = await Promise.all(
-      askers.map((worker) => this.workers[worker]!.claim(this.ids[activity]!)),
+      claimants.map((worker) => this.workers[worker]!.claim(this.ids[activity]!)),
     );
     const fence = this.models[activity]!.claim();
     expect(claims.flatMap((claim) => claim?.fence ?? [])).toEqual(fence === undefined ? [] : [fence]);
-    claims.forEach((claim, index) => claim && this.take(activity, askers[index]!, claim));
+    claims.forEach((claim, index) => claim && this.take(activity, claimants[index]!, claim));
   }
 
-  async end(held: Held | undefined, how: EndingName): Promise<void> {
+  async end(held: Held | undefined, how: Outcome): Promise<void> {
     if (!held) return;
-    const isOurs = await this.write(held, how);
-    expect(isOurs).toBe(this.models[held.activity]!.end(held, how));
+    const isWritten = await this.write(held, how);
+    expect(isWritten).toBe(this.models[held.activity]!.end(held, how));
   }
 
-  /** Everybody who ever had it. */
-  async endTogether(activity: number, how: EndingName): Promise<void> {
+  /** Every worker that ever claimed the activity writes at the same time. */
+  async endTogether(activity: number, how: Outcome): Promise<void> {
     const all = this.held.filter((held) => held.activity === activity);
     const answers = await Promise.all(all.map((held) => this.write(held, how)));
     expect(answers).toEqual(all.map((held) => this.models[activity]!.end(held, how)));
@@ -176,18 +175,18 @@ class Run {
       const { status, error, retries, empties, fence } = await stateOf(this.sql, id);
       expect({ status, error, retries, empties, fence }).toEqual(model.state);
       expect(stream?.stream_data).toEqual(model.stored && { time: [0, 1], watts: [model.stored, null] });
-      // The very row of whoever stored it: nobody has written it again, not even with the same.
+      // The row keeps its xmin: no later worker has written it again, not even with equal values.
       const key = `${id} ${model.stored}`;
       if (!this.seen.has(key)) this.seen.set(key, stream);
       expect(stream).toEqual(this.seen.get(key));
     }
   }
 
-  private take(activity: number, worker: number, claim: Claim): void {
+  private take(activity: number, worker: number, claim: FetchClaim): void {
     this.held.push({ activity, worker, claim, number: this.held.length + 1 });
   }
 
-  private async write({ claim, worker, number }: Held, how: EndingName): Promise<boolean> {
+  private async write({ claim, worker, number }: Held, how: Outcome): Promise<boolean> {
     const by = this.workers[worker]!;
     switch (how) {
       case 'succeed':
@@ -203,7 +202,7 @@ class Run {
   }
 }
 
-/** What should be so, in minutes. */
+/** The expected state of one activity. Time is in minutes. */
 class Model {
   minute = 0;
   isDeleted = false;
@@ -227,7 +226,7 @@ class Model {
     return String(this.state.fence);
   }
 
-  end({ claim, number }: Held, how: EndingName): boolean {
+  end({ claim, number }: Held, how: Outcome): boolean {
     const { state } = this;
     if (this.isDeleted || state.status !== 'fetching' || claim.fence !== String(state.fence)) return false;
     if (how === 'succeed') {

@@ -2,20 +2,28 @@ import { type TimeScale } from '#platform';
 
 const MINUTE_MS = 60_000;
 
-/** After so many failures only a reset helps. */
+/** After three failures the streams are not tried again until an operator resets them. */
 export const MOST_ATTEMPTS = 3;
-/** After the first, second, third … failure; the last holds for all that follow. */
-export const RETRY_AFTER_MS = [1 * MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS];
-/** A fresh upload whose streams the vendor does not have yet is looked at again after these. */
+/**
+ * Delay after a failure, counted from the attempt.
+ *
+ * | failure | delay  | after the first attempt                        |
+ * | ------- | ------ | ---------------------------------------------- |
+ * | first   | 1 min  | 1 min                                          |
+ * | second  | 5 min  | 6 min                                          |
+ * | third   | 30 min | never: only if MOST_ATTEMPTS is raised above 3 |
+ */
+const RETRY_AFTER_MS = [1 * MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS];
+/** Delays for a fresh upload without streams: retries 5, 20 and 65 minutes after the first attempt, then `unavailable`. */
 export const EMPTY_AFTER_MS = [5 * MINUTE_MS, 15 * MINUTE_MS, 45 * MINUTE_MS];
-/** So old, an activity without streams will never have any. */
+/** An activity older than this without streams becomes `unavailable`. */
 export const FRESH_FOR_MS = 24 * 60 * MINUTE_MS;
-/** Where nobody says until when. */
+/** Length of a deferral if the vendor names no time. */
 export const DEFER_MS = 15 * MINUTE_MS;
-/** Nobody fetches for that long and lives. */
+/** If an attempt takes longer than this, its worker counts as dead. */
 export const STALE_AFTER_MS = 10 * MINUTE_MS;
 
-/** What `stream_fetch_due_at` has to be told: how many attempts at most, and how long after each failure. */
-export function patienceAt(scale: TimeScale): readonly [number, readonly number[]] {
+/** Arguments of the database function `stream_fetch_due_at`: most attempts, and the delay after each failure. */
+export function retryArguments(scale: TimeScale): readonly [number, readonly number[]] {
   return [MOST_ATTEMPTS, RETRY_AFTER_MS.map(scale.wait)];
 }

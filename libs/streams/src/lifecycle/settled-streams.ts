@@ -3,7 +3,10 @@ import { loadSql, type Sql } from '#platform';
 
 const findSettled = loadSql(import.meta.url, './sql/find-settled.sql');
 
-/** Activities whose streams are here, or will never be: whoever looks at recordings may begin with them. */
+/**
+ * Finds activities that a processor may begin with: their streams are stored, or the vendor has none. The rows stay locked until
+ * the caller's transaction ends, so two workers never get the same activity.
+ */
 @Injectable()
 export class SettledStreams {
   async find(

@@ -17,14 +17,19 @@ import {
   stateOf,
   streamOf,
 } from '../streams.harness.js';
-import { type Claim, FETCH_STATUSES, type FetchStatus } from './fetch-state.js';
+import {
+  type BackfillOwner,
+  FETCH_STATUSES,
+  type FetchClaim,
+  type FetchStatus,
+  StreamFetches,
+} from './stream-fetches.js';
 import { STALE_AFTER_MS } from './retry-policy.js';
-import { StreamFetches } from './stream-fetches.js';
 
-type Way = 'always' | 'with a new fence';
+type Rule = 'always' | 'with a new fence';
 
-/** Where each state leads; what is not here is refused. */
-const WAYS: Readonly<Record<FetchStatus, Readonly<Partial<Record<FetchStatus, Way>>>>> = {
+/** The allowed transitions; the trigger rejects all others. */
+const ALLOWED: Readonly<Record<FetchStatus, Readonly<Partial<Record<FetchStatus, Rule>>>>> = {
   pending: { fetching: 'with a new fence' },
   failed: { fetching: 'with a new fence', pending: 'with a new fence' },
   deferred: { fetching: 'with a new fence', pending: 'with a new fence' },
@@ -38,19 +43,25 @@ const WAYS: Readonly<Record<FetchStatus, Readonly<Partial<Record<FetchStatus, Wa
   success: { pending: 'with a new fence' },
   unavailable: { pending: 'with a new fence' },
 };
-const MOVES = FETCH_STATUSES.flatMap((from) =>
-  FETCH_STATUSES.filter((to) => to !== from).map((to) => [from, to, WAYS[from][to]] as const),
+const TRANSITIONS = FETCH_STATUSES.flatMap((from) =>
+  FETCH_STATUSES.filter((to) => to !== from).map((to) => [from, to, ALLOWED[from][to] ?? 'never'] as const),
 );
 
-const ENDINGS = ['succeed', 'fail', 'defer', 'giveUp'] as const;
-type EndingName = (typeof ENDINGS)[number];
-const ENDS_AS = { succeed: 'success', fail: 'failed', defer: 'deferred', giveUp: 'unavailable' } as const;
+const OUTCOMES = ['succeed', 'fail', 'defer', 'giveUp'] as const;
+type Outcome = (typeof OUTCOMES)[number];
+const STATUS_AFTER = {
+  succeed: 'success',
+  fail: 'failed',
+  defer: 'deferred',
+  giveUp: 'unavailable',
+} as const;
 
 describe('the fetch states of activities', () => {
   let open: OpenDatabase;
   let sql: Database;
   let fetches: StreamFetches;
   let athleteId: string;
+  let owner: BackfillOwner;
 
   beforeAll(async () => {
     open = await openTestDatabase([], { poolSize: 8 });
@@ -61,13 +72,14 @@ describe('the fetch states of activities', () => {
   beforeEach(async () => {
     await sql.query('delete from activity');
     athleteId = await newAthlete(sql);
+    owner = { athleteId, provider: 'strava' };
   });
 
   const anActivity = (given: Given = {}) => newActivity(sql, athleteId, given);
   const state = (id: string) => stateOf(sql, id);
-  const whole = async (id: string) => ({ state: await stateOf(sql, id), stream: await streamOf(sql, id) });
+  const rowsOf = async (id: string) => ({ state: await stateOf(sql, id), stream: await streamOf(sql, id) });
 
-  async function end(how: EndingName, claim: Claim, watts = 1, by = fetches): Promise<boolean> {
+  async function write(how: Outcome, claim: FetchClaim, watts = 1, by = fetches): Promise<boolean> {
     switch (how) {
       case 'succeed':
         return by.succeed(claim, 'strava', FETCHED_AT, await aStored(claim.id, watts));
@@ -80,13 +92,13 @@ describe('the fetch states of activities', () => {
     }
   }
 
-  async function claimed(id: string): Promise<Claim> {
+  async function claimed(id: string): Promise<FetchClaim> {
     const claim = await fetches.claim(id);
-    if (!claim) throw new Error('it could not be claimed');
+    if (!claim) throw new Error('the activity could not be claimed');
     return claim;
   }
 
-  describe('as the database guards them', () => {
+  describe('guarded by the trigger', () => {
     const move = (id: string, to: FetchStatus, byFence: number) =>
       sql.query(
         `update activity
@@ -99,24 +111,28 @@ describe('the fetch states of activities', () => {
         [id, to, byFence],
       );
 
-    it.each(MOVES)('%s to %s: %s', async (from, to, way) => {
-      for (const byFence of [0, 1]) {
-        const id = await anActivity({ status: from, fence: 5 });
-        const before = await whole(id);
-        const moving = move(id, to, byFence);
-        if (way === 'always' || (way && byFence > 0)) {
-          await moving;
-          expect(await state(id)).toMatchObject({ status: to, fence: 5 + byFence });
-        } else {
-          const complaint = way ? `${from} to ${to} needs a new fence` : `no way from ${from} to ${to}`;
-          await expect(moving).rejects.toThrow(`stream_fetch_status: ${complaint}`);
-          expect(await whole(id)).toEqual(before);
+    it.each(TRANSITIONS)(
+      'the trigger checks a fetch state transition from %s to %s: allowed %s',
+      async (from, to, rule) => {
+        for (const byFence of [0, 1]) {
+          const id = await anActivity({ status: from, fence: 5 });
+          const before = await rowsOf(id);
+          const moving = move(id, to, byFence);
+          if (rule === 'always' || (rule === 'with a new fence' && byFence > 0)) {
+            await moving;
+            expect(await state(id)).toMatchObject({ status: to, fence: 5 + byFence });
+          } else {
+            const complaint =
+              rule === 'never' ? `no way from ${from} to ${to}` : `${from} to ${to} needs a new fence`;
+            await expect(moving).rejects.toThrow(`stream_fetch_status: ${complaint}`);
+            expect(await rowsOf(id)).toEqual(before);
+          }
         }
-      }
-    });
+      },
+    );
 
     it.each(FETCH_STATUSES)(
-      '%s may stay what it is, and its fence may rise but never fall',
+      'the trigger allows the fence of %s to stay or rise, and rejects a lower one',
       async (status) => {
         const id = await anActivity({ status, fence: 5 });
         await move(id, status, 0);
@@ -126,47 +142,56 @@ describe('the fetch states of activities', () => {
       },
     );
 
-    it.each(MOVES)('%s to %s never comes with an older fence', async (from, to) => {
+    it.each(TRANSITIONS)('the trigger rejects %s to %s with a lower fence', async (from, to) => {
       const id = await anActivity({ status: from, fence: 5 });
       await expect(move(id, to, -1)).rejects.toThrow('the fence of a stream fetch never falls');
     });
 
     it.each([
       ['an unknown state', `'done'`, 'now()', 'now()', 'activity_stream_fetch_status'],
-      ['fetching since nobody knows when', `'fetching'`, 'null', 'null', 'activity_stream_fetch_fetching'],
-      ['deferred until nobody knows when', `'deferred'`, 'now()', 'null', 'activity_stream_fetch_deferred'],
-    ])('refuses %s', async (_, status, attemptedAt, deferredUntil, constraint) => {
-      const id = await anActivity();
-      await sql.query('alter table activity disable trigger activity_stream_fetch_moves');
-      try {
-        const set = `
+      [
+        'fetching without the time of the attempt',
+        `'fetching'`,
+        'null',
+        'null',
+        'activity_stream_fetch_fetching',
+      ],
+      ['deferred without an end', `'deferred'`, 'now()', 'null', 'activity_stream_fetch_deferred'],
+    ])(
+      'a constraint rejects the fetch state %s',
+      async (_, status, attemptedAt, deferredUntil, constraint) => {
+        const id = await anActivity();
+        await sql.query('alter table activity disable trigger activity_stream_fetch_moves');
+        try {
+          const set = `
           update activity
           set
             stream_fetch_status = ${status},
             stream_fetch_attempted_at = ${attemptedAt},
             stream_fetch_deferred_until = ${deferredUntil}
           where id = $1`;
-        await expect(sql.query(set, [id])).rejects.toThrow(constraint);
-      } finally {
-        await sql.query('alter table activity enable trigger activity_stream_fetch_moves');
-      }
-    });
+          await expect(sql.query(set, [id])).rejects.toThrow(constraint);
+        } finally {
+          await sql.query('alter table activity enable trigger activity_stream_fetch_moves');
+        }
+      },
+    );
 
-    it('are those that the documentation draws', () => {
+    it('the fetch states have the transitions of docs/stream-lifecycle.md', () => {
       const text = readFileSync(new URL('../../../../docs/stream-lifecycle.md', import.meta.url), 'utf8');
       const table = text.split('\n').filter((line) => line.startsWith('|'));
       const cells = (line = '') => line.split('|').map((cell) => cell.trim().replaceAll('`', ''));
       const [, , ...targets] = cells(table[0]).slice(0, -1);
       for (const from of FETCH_STATUSES) {
-        const [, , ...ways] = cells(table.find((line) => cells(line)[1] === from));
-        const drawn = targets.filter((_, index) => ways[index] !== '');
-        expect([from, ...drawn.sort()]).toEqual([from, ...Object.keys(WAYS[from]).sort()]);
+        const [, , ...causes] = cells(table.find((line) => cells(line)[1] === from));
+        const documented = targets.filter((_, index) => causes[index] !== '');
+        expect([from, ...documented.sort()]).toEqual([from, ...Object.keys(ALLOWED[from]).sort()]);
       }
     });
   });
 
   describe('through the functions', () => {
-    it.each(FETCH_STATUSES)('a claim of %s', async (status) => {
+    it.each(FETCH_STATUSES)('claims an activity only in an allowed state: %s', async (status) => {
       const id = await anActivity({
         status,
         fence: 5,
@@ -176,7 +201,7 @@ describe('the fetch states of activities', () => {
       });
       const before = await state(id);
       const claim = await fetches.claim(id);
-      if (WAYS[status].fetching) {
+      if (ALLOWED[status].fetching) {
         expect(claim).toMatchObject({ id, fence: '6', retry_count: 1 });
         expect(await state(id)).toMatchObject({ status: 'fetching', fence: 6, retries: 1 });
       } else {
@@ -185,19 +210,19 @@ describe('the fetch states of activities', () => {
       }
     });
 
-    it.each(FETCH_STATUSES.flatMap((status) => ENDINGS.map((how) => [status, how] as const)))(
-      '%s, and then %s with its own fence',
+    it.each(FETCH_STATUSES.flatMap((status) => OUTCOMES.map((how) => [status, how] as const)))(
+      'an outcome is written only to a fetching activity: %s, %s',
       async (status, how) => {
         const id = await anActivity({ status, fence: 5 });
-        const before = await whole(id);
-        const isOurs = await end(how, claimOf(id, 5));
-        expect(isOurs).toBe(status === 'fetching');
-        if (isOurs) expect(await state(id)).toMatchObject({ status: ENDS_AS[how], fence: 5 });
-        else expect(await whole(id)).toEqual(before);
+        const before = await rowsOf(id);
+        const isWritten = await write(how, claimOf(id, 5));
+        expect(isWritten).toBe(status === 'fetching');
+        if (isWritten) expect(await state(id)).toMatchObject({ status: STATUS_AFTER[how], fence: 5 });
+        else expect(await rowsOf(id)).toEqual(before);
       },
     );
 
-    it.each(FETCH_STATUSES)('a cleanup of %s, long after', async (status) => {
+    it.each(FETCH_STATUSES)('the cleanup ends only a fetch under way, an hour later: %s', async (status) => {
       const id = await anActivity({ status, fence: 5, retries: 1, attempted: '1 hour' });
       const before = await state(id);
       const taken = await fetches.cleanUp(STALE_AFTER_MS);
@@ -215,7 +240,7 @@ describe('the fetch states of activities', () => {
       }
     });
 
-    it('a claim says when it was, a failure counts, a deferral does not, and what went well clears the error', async () => {
+    it('a failure uses an attempt, a deferral does not, and success clears error and deferral', async () => {
       const id = await anActivity();
       await fetches.fail(await claimed(id), 'no answer');
       expect(await state(id)).toMatchObject({ status: 'failed', error: 'no answer', retries: 1 });
@@ -230,7 +255,7 @@ describe('the fetch states of activities', () => {
       await fetches.defer(await claimed(id), { reason: 'nothing yet', forMs: 1, isEmpty: true });
       expect(await state(id)).toMatchObject({ status: 'deferred', retries: 1, empties: 1 });
       await passTime(sql, [id], '1 second');
-      await end('succeed', await claimed(id));
+      await write('succeed', await claimed(id));
       expect(await state(id)).toMatchObject({
         status: 'success',
         error: null,
@@ -239,50 +264,59 @@ describe('the fetch states of activities', () => {
       });
     });
 
-    it('giving up clears error and deferral', async () => {
+    it('the state unavailable clears error and deferral', async () => {
       const id = await anActivity({ status: 'deferred', deferredFor: '-1 second', error: 'nothing yet' });
       await fetches.giveUp(await claimed(id));
       expect(await state(id)).toMatchObject({ status: 'unavailable', error: null, deferred_until: null });
     });
   });
 
-  describe('may be claimed', () => {
-    it.each<[string, Given, boolean]>([
-      ['at once when nobody has tried', {}, true],
+  describe('claims', () => {
+    const DUE: ReadonlyArray<[string, Given, boolean]> = [
+      ['before the first attempt', {}, true],
       [
-        'not within a minute of the first failure',
+        '59 seconds after the first failure',
         { status: 'failed', retries: 1, attempted: '59 seconds' },
         false,
       ],
-      ['a minute after the first failure', { status: 'failed', retries: 1, attempted: '60 seconds' }, true],
-      ['not within five of the second', { status: 'failed', retries: 2, attempted: '299 seconds' }, false],
-      ['five minutes after the second', { status: 'failed', retries: 2, attempted: '300 seconds' }, true],
-      ['never after the third', { status: 'failed', retries: 3, attempted: '10 years' }, false],
-      ['never after more', { status: 'failed', retries: 7, attempted: '10 years' }, false],
-      ['not while deferred', { status: 'deferred', deferredFor: '1 minute' }, false],
-      ['when the deferral is over', { status: 'deferred', deferredFor: '-1 second' }, true],
+      ['60 seconds after the first failure', { status: 'failed', retries: 1, attempted: '60 seconds' }, true],
       [
-        'when a deferral is over, however often it failed',
-        { status: 'deferred', deferredFor: '0', retries: 9 },
+        '299 seconds after the second failure',
+        { status: 'failed', retries: 2, attempted: '299 seconds' },
+        false,
+      ],
+      [
+        '300 seconds after the second failure',
+        { status: 'failed', retries: 2, attempted: '300 seconds' },
         true,
       ],
-      ['not without an id at the vendor', { externalId: null }, false],
-      ['not when entered by hand', { manual: true }, false],
-    ])('%s', async (_, given, expected) => {
-      const id = await anActivity(given);
-      await connect(sql, athleteId);
-      expect((await fetches.due(athleteId, 10)).map((due) => due.id)).toEqual(expected ? [id] : []);
-      expect(await fetches.athletesWithDue()).toEqual(expected ? [athleteId] : []);
-      expect((await fetches.claim(id)) !== undefined).toBe(expected);
-    });
+      ['10 years after the third failure', { status: 'failed', retries: 3, attempted: '10 years' }, false],
+      ['10 years after the seventh failure', { status: 'failed', retries: 7, attempted: '10 years' }, false],
+      ['while it is deferred', { status: 'deferred', deferredFor: '1 minute' }, false],
+      ['after its deferral', { status: 'deferred', deferredFor: '-1 second' }, true],
+      ['after its deferral, with nine failures', { status: 'deferred', deferredFor: '0', retries: 9 }, true],
+      ['without an id at the vendor', { externalId: null }, false],
+      ['entered by hand', { manual: true }, false],
+    ];
+    it.each(DUE.map(([when, given, isDue]) => [isDue ? 'due' : 'not due', when, given] as const))(
+      'the streams of an activity are %s %s, for claim, backfill and sweep',
+      async (due, _, given) => {
+        const isDue = due === 'due';
+        const id = await anActivity(given);
+        await connect(sql, athleteId);
+        expect((await fetches.due(owner, 10)).map((due) => due.id)).toEqual(isDue ? [id] : []);
+        expect(await fetches.athletesWithDue()).toEqual(isDue ? [owner] : []);
+        expect((await fetches.claim(id)) !== undefined).toBe(isDue);
+      },
+    );
 
-    it('sooner where time runs faster', async () => {
+    it('a stream retry is due sooner at time scale 60', async () => {
       const id = await anActivity({ status: 'failed', retries: 1, attempted: '2 seconds' });
       expect(await fetches.claim(id)).toBeUndefined();
       expect(await new StreamFetches(sql, timeScale(60)).claim(id)).toBeDefined();
     });
 
-    it('three times in all, and again after a reset', async () => {
+    it('an activity can be claimed three times if all attempts fail, and again after a reset', async () => {
       const id = await anActivity();
       for (const wait of ['1 minute', '5 minutes', '1 year']) {
         await fetches.fail(await claimed(id), 'no answer');
@@ -294,7 +328,7 @@ describe('the fetch states of activities', () => {
       expect(await claimed(id)).toMatchObject({ retry_count: 0 });
     });
 
-    it('by one of many who ask at once', async () => {
+    it('exactly one of twelve simultaneous claims over four connections succeeds', async () => {
       const pools = await Promise.all(Array.from({ length: 4 }, () => openPool(open.url)));
       const workers = pools.map(({ database }) => new StreamFetches(database, timeScale(1)));
       for (let round = 0; round < 20; round += 1) {
@@ -308,40 +342,49 @@ describe('the fetch states of activities', () => {
       await Promise.all(pools.map((pool) => pool.close()));
     });
 
-    it.each(['commits', 'rolls back'])('by whoever waited for another claim that %s', async (how) => {
+    it.each([
+      ['fails', 'commits'],
+      ['succeeds', 'rolls back'],
+    ])('a claim that waited for another claim %s if the other claim %s', async (_, how) => {
       const id = await anActivity();
-      let second: Promise<Claim | undefined> | undefined;
+      let second: Promise<FetchClaim | undefined> | undefined;
       const first = sql.transaction(async (inside) => {
         expect(await new StreamFetches(inside as Database, timeScale(1)).claim(id)).toBeDefined();
         second = fetches.claim(id);
-        await someoneWaits();
-        if (how === 'rolls back') throw new Error('it died');
+        await aLockIsAwaited();
+        if (how === 'rolls back') throw new Error('the worker died');
       });
       await first.catch(() => undefined);
       expect((await second)?.fence).toBe(how === 'commits' ? undefined : '1');
     });
 
-    it('and are told whether the activity has only just ended', async () => {
+    it('a claim says whether the activity ended less than 24 hours ago', async () => {
       const isFresh = async (ended: string) => (await claimed(await anActivity({ ended }))).is_fresh;
       expect(await isFresh('23 hours 59 minutes')).toBe(true);
       expect(await isFresh('24 hours 1 second')).toBe(false);
     });
 
-    it('nowhere else, and only of whom there is', async () => {
+    it('a claim of an unknown activity returns undefined', async () => {
       expect(await fetches.claim(randomUUID())).toBeUndefined();
     });
   });
 
-  describe('decide what is due', () => {
-    it('the newest first, at most so many, and nobody else’s', async () => {
+  describe('due activities', () => {
+    it('due lists the activities of one athlete, newest first, up to the limit', async () => {
       const ids = [];
       for (const ended of ['3 days', '1 day', '2 days']) ids.push(await anActivity({ ended }));
       await newActivity(sql, await newAthlete(sql));
-      const due = await fetches.due(athleteId, 2);
+      const due = await fetches.due(owner, 2);
       expect(due.map(({ id }) => id)).toEqual([ids[1], ids[2]]);
     });
 
-    it('exactly what a claim would get', async () => {
+    it('due lists the activities of the requested vendor only', async () => {
+      const [ours, theirs] = [await anActivity(), await anActivity({ provider: 'oura' })];
+      expect((await fetches.due(owner, 2)).map(({ id }) => id)).toEqual([ours]);
+      expect((await fetches.due({ athleteId, provider: 'oura' }, 2)).map(({ id }) => id)).toEqual([theirs]);
+    });
+
+    it('an activity is due for its streams exactly if a claim succeeds', async () => {
       const times = ['0', '2 minutes', '6 minutes', '1 day'];
       const all: string[] = [];
       for (const status of FETCH_STATUSES)
@@ -349,13 +392,13 @@ describe('the fetch states of activities', () => {
           for (const retries of [0, 1, 2, 3])
             for (const deferredFor of ['-1 minute', '1 minute'])
               all.push(await anActivity({ status, attempted, retries, deferredFor }));
-      const due = (await fetches.due(athleteId, 1_000)).map(({ id }) => id);
+      const due = (await fetches.due(owner, 1_000)).map(({ id }) => id);
       const claims = await Promise.all(all.map((id) => fetches.claim(id)));
       expect(due.sort()).toEqual(claims.flatMap((claim) => claim?.id ?? []).sort());
       expect(due.length).toBeGreaterThan(0);
     });
 
-    it('of connected athletes with something due, and of no other', async () => {
+    it('finds connected athletes with due activities, and no others', async () => {
       const [idle, gone, refused] = [await newAthlete(sql), await newAthlete(sql), await newAthlete(sql)];
       await anActivity();
       await newActivity(sql, idle, { status: 'success' });
@@ -364,26 +407,32 @@ describe('the fetch states of activities', () => {
       await connect(sql, athleteId);
       await connect(sql, idle);
       await connect(sql, refused, 'needs_reauth');
-      expect(await fetches.athletesWithDue()).toEqual([athleteId]);
+      expect(await fetches.athletesWithDue()).toEqual([owner]);
     });
   });
 
-  describe('of what can never be fetched', () => {
+  describe('activities without streams at the vendor', () => {
     it.each<[string, Given]>([
       ['entered by hand', { manual: true }],
       ['without an id at the vendor', { externalId: null }],
-      ['both', { manual: true, externalId: null }],
-      ['entered by hand, whatever is said of it', { manual: true, status: 'pending' }],
-    ])('are unavailable from the start: %s', async (_, given) => {
+      ['entered by hand, without an id at the vendor', { manual: true, externalId: null }],
+      ['entered by hand, inserted as pending', { manual: true, status: 'pending' }],
+    ])('an activity is unavailable from the start if it is %s', async (_, given) => {
       const id = await anActivity(given);
       expect(await state(id)).toMatchObject({ status: 'unavailable', error: null, retries: 0, fence: 0 });
       expect(await fetches.claim(id)).toBeUndefined();
       await connect(sql, athleteId);
-      expect(await fetches.due(athleteId, 10)).toEqual([]);
+      expect(await fetches.due(owner, 10)).toEqual([]);
       expect(await fetches.athletesWithDue()).toEqual([]);
     });
 
-    it('were set for the rows that were there before', async () => {
+    it('a reset leaves an activity of a vendor without streams unavailable', async () => {
+      const id = await anActivity({ provider: 'oura', status: 'unavailable' });
+      expect(await fetches.reset(id)).toMatchObject({ status: 'unavailable' });
+      expect(await fetches.claim(id)).toBeUndefined();
+    });
+
+    it('the migration sets the fetch state of existing activities', async () => {
       const older = await openTestDatabase();
       for (let undone: string[] = []; !undone.some((name) => name.startsWith('activity_stream_'));)
         undone = await migrateDown(older.url);
@@ -391,10 +440,10 @@ describe('the fetch states of activities', () => {
       const insert = (externalId: string | null, manual: boolean) =>
         older.database.query(
           `insert into activity (
-             athlete_id, external_activity_id, name, sport_type, start_time, distance_m, moving_time_s, elapsed_time_s,
+             provider, athlete_id, external_activity_id, name, sport_type, start_time, distance_m, moving_time_s, elapsed_time_s,
              elevation_gain_m, manual, private, total_photo_count, asked_at
            )
-           values ($1, $2, '', 'Ride', now(), 1, 1, 1, 1, $3, false, 0, now())`,
+           values ('strava', $1, $2, '', 'Ride', now(), 1, 1, 1, 1, $3, false, 0, now())`,
           [owner, externalId, manual],
         );
       await insert('1', false);
@@ -415,7 +464,7 @@ describe('the fetch states of activities', () => {
   });
 
   describe('after a reset', () => {
-    const worn: Given = {
+    const used: Given = {
       error: 'no answer',
       retries: 3,
       empties: 2,
@@ -424,9 +473,9 @@ describe('the fetch states of activities', () => {
       deferredFor: '1 hour',
     };
 
-    it.each(FETCH_STATUSES)('begin anew, keeping what was stored: %s', async (status) => {
+    it.each(FETCH_STATUSES)('a reset makes %s pending and keeps stored streams', async (status) => {
       const id = await anActivity({ status: 'fetching', fence: 6 });
-      await end('succeed', claimOf(id, 6));
+      await write('succeed', claimOf(id, 6));
       const stored = await streamOf(sql, id);
       await sql.query('alter table activity disable trigger activity_stream_fetch_moves');
       await sql.query(
@@ -438,8 +487,8 @@ describe('the fetch states of activities', () => {
         [id, status],
       );
       await sql.query('alter table activity enable trigger activity_stream_fetch_moves');
-      const told = await fetches.reset(id);
-      expect(told).toMatchObject({
+      const answer = await fetches.reset(id);
+      expect(answer).toMatchObject({
         activity_id: id,
         athlete_id: athleteId,
         status: 'pending',
@@ -462,8 +511,8 @@ describe('the fetch states of activities', () => {
     it.each<[string, Given]>([
       ['entered by hand', { manual: true }],
       ['unknown to the vendor', { externalId: null }],
-    ])('stay unavailable where there is nothing to fetch: %s', async (_, given) => {
-      const id = await anActivity({ ...worn, ...given });
+    ])('a reset leaves an activity unavailable if it is %s', async (_, given) => {
+      const id = await anActivity({ ...used, ...given });
       expect(await fetches.reset(id)).toMatchObject({ status: 'unavailable', error: null, retry_count: 0 });
       expect(await state(id)).toMatchObject({
         status: 'unavailable',
@@ -475,21 +524,21 @@ describe('the fetch states of activities', () => {
     });
 
     it.each(FETCH_STATUSES)(
-      'do not get stuck where the vendor calls it manual only later: %s',
+      'a reset of an activity that became manual later gives pending, or keeps unavailable: %s',
       async (status) => {
-        const id = await anActivity({ ...worn, status });
+        const id = await anActivity({ ...used, status });
         await sql.query('update activity set manual = true where id = $1', [id]);
         expect((await fetches.reset(id)).status).toBe(status === 'unavailable' ? 'unavailable' : 'pending');
       },
     );
 
-    it('are those of an activity that exists', async () => {
+    it('a reset of an unknown activity throws NotFound', async () => {
       await expect(fetches.reset(randomUUID())).rejects.toThrow(NotFound);
     });
   });
 
   describe('after a cleanup', () => {
-    it('are failed for whoever was fetching longer than that, and for nobody else', async () => {
+    it('the cleanup ends stream fetches of more than 10 minutes, and no younger ones', async () => {
       const [late, inTime] = [
         await anActivity({ status: 'fetching', attempted: '10 minutes 1 second' }),
         await anActivity({ status: 'fetching', attempted: '9 minutes 50 seconds' }),
@@ -500,7 +549,7 @@ describe('the fetch states of activities', () => {
       expect(await fetches.cleanUp(STALE_AFTER_MS)).toEqual([]);
     });
 
-    it('wait from the attempt on, and are used up after the third', async () => {
+    it('each cleanup uses one attempt; after three the activity cannot be claimed', async () => {
       const id = await anActivity();
       for (const retries of [1, 2, 3]) {
         await claimed(id);
@@ -511,7 +560,7 @@ describe('the fetch states of activities', () => {
       expect(await fetches.claim(id)).toBeUndefined();
     });
 
-    it('are each taken back once, however many clean up at the same time', async () => {
+    it('ten simultaneous cleanups end each stale fetch once', async () => {
       const ids = new Set<string>();
       for (let n = 0; n < 60; n += 1)
         ids.add(await anActivity({ status: 'fetching', attempted: `${11 + n} minutes` }));
@@ -527,9 +576,9 @@ describe('the fetch states of activities', () => {
     });
   });
 
-  describe('are not changed by a worker who was paused', () => {
-    /** What may happen to an activity while its worker sleeps; answers who has it then. */
-    const INTRUSIONS: Record<string, (id: string) => Promise<Claim | undefined>> = {
+  describe('a worker that was paused', () => {
+    /** Events during the pause; each returns the claim of the successor, if there is one. */
+    const TAKEOVERS: Record<string, (id: string) => Promise<FetchClaim | undefined>> = {
       'a cleanup': (id) => cleanedUp(id).then(() => undefined),
       'a reset': (id) => fetches.reset(id).then(() => undefined),
       'a cleanup and another’s claim': (id) => cleanedUp(id).then(() => claimed(id)),
@@ -540,142 +589,151 @@ describe('the fetch states of activities', () => {
         return claimed(id);
       },
     };
-    const NAMES = Object.keys(INTRUSIONS);
+    const NAMES = Object.keys(TAKEOVERS);
 
     async function cleanedUp(id: string): Promise<void> {
       await passTime(sql, [id], '11 minutes');
       expect(await fetches.cleanUp(STALE_AFTER_MS)).toHaveLength(1);
     }
 
-    /** With streams from an earlier time, so that there is something to spoil. */
-    async function paused(): Promise<Claim> {
+    /** A claim on an activity with stored streams, which a late write could overwrite. */
+    async function paused(): Promise<FetchClaim> {
       const id = await anActivity();
-      await end('succeed', await claimed(id), 1);
+      await write('succeed', await claimed(id), 1);
       await fetches.reset(id);
       return claimed(id);
     }
 
-    it.each(NAMES.flatMap((name) => ENDINGS.map((how) => [how, name] as const)))(
-      '%s after %s',
+    it.each(NAMES.flatMap((name) => OUTCOMES.map((how) => [how, name] as const)))(
+      'a late %s of a paused worker changes nothing after %s',
       async (how, name) => {
         const sleeper = await paused();
-        await INTRUSIONS[name]!(sleeper.id);
-        const before = await whole(sleeper.id);
+        await TAKEOVERS[name]!(sleeper.id);
+        const before = await rowsOf(sleeper.id);
         expect(before.stream).toBeDefined();
-        expect(await end(how, sleeper, 666)).toBe(false);
-        expect(await whole(sleeper.id)).toEqual(before);
+        expect(await write(how, sleeper, 666)).toBe(false);
+        expect(await rowsOf(sleeper.id)).toEqual(before);
       },
     );
 
     it.each(
       NAMES.slice(2).flatMap((name) =>
-        ENDINGS.flatMap((late) => ENDINGS.map((own) => [own, late, name] as const)),
+        OUTCOMES.flatMap((late) => OUTCOMES.map((own) => [own, late, name] as const)),
       ),
-    )('whose successor writes %s, before and after its late %s: %s', async (own, late, name) => {
-      const sleeper = await paused();
-      const successor = (await INTRUSIONS[name]!(sleeper.id))!;
-      expect(await end(late, sleeper, 666)).toBe(false);
-      expect(await end(own, successor, 2)).toBe(true);
-      const before = await whole(sleeper.id);
-      expect(before.state.status).toBe(ENDS_AS[own]);
-      expect(before.stream!.stream_data).toMatchObject({ watts: [own === 'succeed' ? 2 : 1, null] });
-      expect(await end(late, sleeper, 666)).toBe(false);
-      expect(await whole(sleeper.id)).toEqual(before);
-    });
-
-    it.each(ENDINGS)('while one who was just in time keeps its %s through a cleanup', async (how) => {
-      const { id, ...claim } = await paused();
-      await passTime(sql, [id], '11 minutes');
-      expect(await end(how, { id, ...claim }, 2)).toBe(true);
-      const before = await whole(id);
-      expect(await fetches.cleanUp(STALE_AFTER_MS)).toEqual([]);
-      expect(await whole(id)).toEqual(before);
-    });
-
-    it.each(ENDINGS)(
-      'while one who was just in time with %s loses only the state to a reset',
-      async (how) => {
-        const claim = await paused();
-        expect(await end(how, claim, 2)).toBe(true);
-        const { stream } = await whole(claim.id);
-        await fetches.reset(claim.id);
-        expect(await whole(claim.id)).toMatchObject({ state: { status: 'pending' }, stream });
-        expect(await end(how, claim, 666)).toBe(false);
-        expect((await whole(claim.id)).stream).toEqual(stream);
+    )(
+      'the successor writes %s, and a late %s is rejected before and after that write: %s',
+      async (own, late, name) => {
+        const sleeper = await paused();
+        const successor = (await TAKEOVERS[name]!(sleeper.id))!;
+        expect(await write(late, sleeper, 666)).toBe(false);
+        expect(await write(own, successor, 2)).toBe(true);
+        const before = await rowsOf(sleeper.id);
+        expect(before.state.status).toBe(STATUS_AFTER[own]);
+        expect(before.stream!.stream_data).toMatchObject({ watts: [own === 'succeed' ? 2 : 1, null] });
+        expect(await write(late, sleeper, 666)).toBe(false);
+        expect(await rowsOf(sleeper.id)).toEqual(before);
       },
     );
 
-    it.each(['cleanUp', 'reset'] as const)('nor by one whose write waited for the %s', async (intrusion) => {
-      const sleeper = await paused();
-      await passTime(sql, [sleeper.id], '11 minutes');
-      let late: Promise<boolean> | undefined;
-      await sql.transaction(async (inside) => {
-        const intruder = new StreamFetches(inside as Database, timeScale(1));
-        await (intrusion === 'reset' ? intruder.reset(sleeper.id) : intruder.cleanUp(STALE_AFTER_MS));
-        late = end('succeed', sleeper, 666);
-        await someoneWaits();
-      });
-      const before = await whole(sleeper.id);
-      expect(await late).toBe(false);
-      expect(await whole(sleeper.id)).toEqual(before);
-      expect(before.stream!.stream_data).toMatchObject({ watts: [1, null] });
-    });
+    it.each(OUTCOMES)(
+      'a cleanup does not change an outcome that was written just before it: %s',
+      async (how) => {
+        const { id, ...claim } = await paused();
+        await passTime(sql, [id], '11 minutes');
+        expect(await write(how, { id, ...claim }, 2)).toBe(true);
+        const before = await rowsOf(id);
+        expect(await fetches.cleanUp(STALE_AFTER_MS)).toEqual([]);
+        expect(await rowsOf(id)).toEqual(before);
+      },
+    );
 
-    it('and a cleanup that waited for a write takes nothing', async () => {
+    it.each(OUTCOMES)(
+      'a reset after a written outcome changes the state and keeps the streams: %s',
+      async (how) => {
+        const claim = await paused();
+        expect(await write(how, claim, 2)).toBe(true);
+        const { stream } = await rowsOf(claim.id);
+        await fetches.reset(claim.id);
+        expect(await rowsOf(claim.id)).toMatchObject({ state: { status: 'pending' }, stream });
+        expect(await write(how, claim, 666)).toBe(false);
+        expect((await rowsOf(claim.id)).stream).toEqual(stream);
+      },
+    );
+
+    it.each(['cleanUp', 'reset'] as const)(
+      'a write that waited for a concurrent %s changes nothing',
+      async (takeover) => {
+        const sleeper = await paused();
+        await passTime(sql, [sleeper.id], '11 minutes');
+        let late: Promise<boolean> | undefined;
+        await sql.transaction(async (inside) => {
+          const other = new StreamFetches(inside as Database, timeScale(1));
+          await (takeover === 'reset' ? other.reset(sleeper.id) : other.cleanUp(STALE_AFTER_MS));
+          late = write('succeed', sleeper, 666);
+          await aLockIsAwaited();
+        });
+        const before = await rowsOf(sleeper.id);
+        expect(await late).toBe(false);
+        expect(await rowsOf(sleeper.id)).toEqual(before);
+        expect(before.stream!.stream_data).toMatchObject({ watts: [1, null] });
+      },
+    );
+
+    it('a cleanup that waited for a concurrent write changes nothing', async () => {
       const worker = await paused();
       await passTime(sql, [worker.id], '11 minutes');
       let cleaning: Promise<unknown> | undefined;
       await sql.transaction(async (inside) => {
-        expect(await end('succeed', worker, 2, new StreamFetches(inside as Database, timeScale(1)))).toBe(
+        expect(await write('succeed', worker, 2, new StreamFetches(inside as Database, timeScale(1)))).toBe(
           true,
         );
         cleaning = fetches.cleanUp(STALE_AFTER_MS);
-        await someoneWaits();
+        await aLockIsAwaited();
       });
       expect(await cleaning).toEqual([]);
       expect(await state(worker.id)).toMatchObject({ status: 'success', fence: Number(worker.fence) });
     });
   });
 
-  describe('end with their activity', () => {
-    it.each(ENDINGS)('so that %s under a claim changes nothing', async (how) => {
+  describe('a deleted activity', () => {
+    it.each(OUTCOMES)('the write %s after the deletion of the activity changes nothing', async (how) => {
       const id = await anActivity();
       const claim = await claimed(id);
       await sql.query('delete from activity where id = $1', [id]);
-      expect(await end(how, claim)).toBe(false);
+      expect(await write(how, claim)).toBe(false);
       expect(await streamOf(sql, id)).toBeUndefined();
     });
 
-    it('also while the write waits for the deletion', async () => {
+    it('a write that waited for the deletion of the activity stores nothing', async () => {
       const id = await anActivity();
       const claim = await claimed(id);
       let writing: Promise<boolean> | undefined;
       await sql.transaction(async (inside) => {
         await inside.query('delete from activity where id = $1', [id]);
-        writing = end('succeed', claim);
-        await someoneWaits();
+        writing = write('succeed', claim);
+        await aLockIsAwaited();
       });
       expect(await writing).toBe(false);
       expect(await streamOf(sql, id)).toBeUndefined();
     });
 
-    it('and the deletion that waits for the write takes the streams along', async () => {
+    it('a deletion of the activity that waited for a write removes the streams', async () => {
       const id = await anActivity();
       const claim = await claimed(id);
       let deleting: Promise<unknown> | undefined;
       await sql.transaction(async (inside) => {
-        await end('succeed', claim, 1, new StreamFetches(inside as Database, timeScale(1)));
+        await write('succeed', claim, 1, new StreamFetches(inside as Database, timeScale(1)));
         deleting = sql.query('delete from activity where id = $1', [id]);
-        await someoneWaits();
+        await aLockIsAwaited();
       });
       await deleting;
       expect(await streamOf(sql, id)).toBeUndefined();
     });
   });
 
-  async function someoneWaits(): Promise<void> {
+  async function aLockIsAwaited(): Promise<void> {
     const waiting = `
       select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await eventually('someone waits for a lock', async () => (await sql.query(waiting)).count > 0);
+    await eventually('a statement waits for a lock', async () => (await sql.query(waiting)).count > 0);
   }
 });

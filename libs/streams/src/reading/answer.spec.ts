@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { encode, narrow, type Stored, type StreamAnswer } from './answer.js';
+import { encode, cutBody, cutAnswer, parseBody, type Stored, type StreamAnswer } from './answer.js';
 import { downsample } from '../recording/downsample.js';
 import { recordings } from '../recording/recording.harness.js';
 import { readRecording, type Recording } from '../recording/recording.js';
@@ -10,7 +10,7 @@ const ID = '5a1fd1a4-6f0e-4a3a-8f66-7b9f4c3e2d10';
 const fetchedAt = new Date('2026-11-18T09:00:00.123Z');
 
 describe('the stored answer', () => {
-  it('reads as what went in, whatever channels, gaps and sizes', async () => {
+  it('the stored answer contains any recording unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(recordings(), async (recording) => {
         const stored = await made(recording);
@@ -24,7 +24,7 @@ describe('the stored answer', () => {
     );
   });
 
-  it('reads as what went in where a whole day was recorded', async () => {
+  it('the stored answer contains a recording of a whole day unchanged', async () => {
     const time = Array.from({ length: 86_400 }, (_, second) => second);
     const watts = time.map((second) => (second % 9 === 0 ? null : (second * 7_919) % 1_009));
     const latlng = time.map((second) => [second / 1_009, -second / 919]);
@@ -33,7 +33,7 @@ describe('the stored answer', () => {
     expect(JSON.stringify(read(body).stream_data)).toBe(JSON.stringify({ time, watts, latlng }));
   });
 
-  it('is what the contract says, in its order', async () => {
+  it('the stored answer has the fields of the contract in the order of the contract', async () => {
     const channels = { time: [0, 1], heartrate: [140, null] };
     const stored = await made({ channels, pointCount: 2 });
     expect(gunzipSync(stored.body).toString()).toBe(
@@ -52,12 +52,12 @@ describe('the stored answer', () => {
     expect(stored).toMatchObject({ channels: ['time', 'heartrate'], pointCount: 2 });
   });
 
-  it('has the same bytes and the same tag each time, and others for anything else', async () => {
+  it('the stored answer has equal bytes and ETag for equal input, and another ETag for other input', async () => {
     const recording = { channels: { time: [0, 1] }, pointCount: 2 };
     const stored = await made(recording);
     expect(await made(recording)).toEqual(stored);
     expect(stored.etag).toMatch(/^[\w-]{43}$/);
-    // No time of compression in its header.
+    // The gzip header holds no time of compression.
     expect(stored.body.readUInt32LE(4)).toBe(0);
     const others = [
       await made({ channels: { time: [0, 2] }, pointCount: 2 }),
@@ -68,7 +68,7 @@ describe('the stored answer', () => {
   });
 });
 
-describe('the narrowed answer', () => {
+describe('the cut answer', () => {
   const choices = fc.record(
     {
       channels: fc.subarray(['time', 'latlng', 'watts', 'gear', 'constructor', 'nobody_has_this']),
@@ -77,33 +77,48 @@ describe('the narrowed answer', () => {
     { requiredKeys: [] },
   );
 
-  it('differs from the whole in its channels and points only', async () => {
+  it('a cut differs from the whole answer in its channels and points only', async () => {
     await fc.assert(
       fc.asyncProperty(recordings(), choices, async (recording, wanted) => {
         const { body } = await made(recording);
-        const asked = Object.entries(recording.channels).filter(
+        const requested = Object.entries(recording.channels).filter(
           ([name]) => !wanted.channels || wanted.channels.includes(name),
         );
-        const kept = { ...recording, channels: Object.fromEntries(asked) };
-        const expected = wanted.points === undefined ? kept : downsample(kept, wanted.points);
-        const text = gunzipSync(await narrow(body, wanted)).toString();
+        const part = { ...recording, channels: Object.fromEntries(requested) };
+        const expected = wanted.points === undefined ? part : downsample(part, wanted.points);
+        const text = gunzipSync(cutBody(body, wanted)).toString();
         expect(text).toBe(JSON.stringify({ ...read(body), stream_data: expected.channels }));
       }),
       { numRuns: 300 },
     );
   });
 
-  it('leaves out what is not there, also what every object has', async () => {
+  it('a cut of a recording can be given up before each of its steps', async () => {
+    const { body } = await made({ channels: { time: [0, 1, 2], watts: [1, 2, 3] }, pointCount: 3 });
+    // One step begins after unzipping, one with each of the two channels, and one with gzip.
+    const steps = 4;
+    for (let step = 1; step <= steps + 1; step += 1) {
+      let left = step;
+      const beforeStep = () => {
+        if (--left === 0) throw new Error('gone');
+      };
+      const cut = () => cutAnswer(parseBody(body, beforeStep), { points: 2 }, beforeStep);
+      if (step <= steps) expect(cut).toThrow('gone');
+      else expect(read(cut())).toMatchObject({ stream_data: { time: [0, 2], watts: [1, 3] } });
+    }
+  });
+
+  it('a cut leaves out unknown channels, also if their name is "constructor" or "__proto__"', async () => {
     const { body } = await made({ channels: { time: [0] }, pointCount: 1 });
-    const answer = read(await narrow(body, { channels: ['constructor', 'watts', '__proto__'] }));
+    const answer = read(cutBody(body, { channels: ['constructor', 'watts', '__proto__'] }));
     expect(answer).toMatchObject({ stream_data: {}, channels_available: ['time'], point_count: 1 });
   });
 
-  it('is not made of a body that is none, or has no end', async () => {
-    await expect(narrow(Buffer.from('not gzip'), {})).rejects.toThrow();
+  it('a cut is refused if the stored body is not gzip or unpacks to more than 256 MB', () => {
+    expect(() => cutBody(Buffer.from('not gzip'), {})).toThrow();
     const part = gzipSync(Buffer.alloc(16 * 1024 * 1024));
     const endless = Buffer.concat(new Array<Buffer>(17).fill(part));
-    await expect(narrow(endless, {})).rejects.toThrow('larger than 268435456 bytes');
+    expect(() => cutBody(endless, {})).toThrow('larger than 268435456 bytes');
   });
 });
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
+import { gunzipSync, gzip, gzipSync } from 'node:zlib';
 import { downsample } from '../recording/downsample.js';
 import { type Recording } from '../recording/recording.js';
 import { type Cut } from './cut.js';
 
 type Channels = Recording['channels'];
 
-/** What a client reads; its keys come in this order. */
+/** The answer that a client reads. The contract fixes the order of its keys. */
 export interface StreamAnswer {
   readonly activity_id: string;
   readonly status: 'pending' | 'fetching' | 'success' | 'failed' | 'deferred' | 'unavailable';
@@ -20,7 +20,7 @@ export interface StreamAnswer {
   readonly retry_at: string | null;
 }
 
-type Success = StreamAnswer & { readonly stream_data: Channels };
+export type Success = StreamAnswer & { readonly stream_data: Channels };
 
 export interface Stored {
   /** JSON text of the channels. */
@@ -29,23 +29,22 @@ export interface Stored {
   readonly pointCount: number;
   /** The answer's JSON, gzipped. */
   readonly body: Buffer;
-  /** Of the JSON, not of its gzip: another zlib may compress otherwise. Without quotes. */
+  /** Hash of the JSON, not of the gzip, since another zlib may compress differently. Without quotes. */
   readonly etag: string;
 }
 
-// Of an hour, 4 ms for 65 kB; level 4 takes 3 ms for 69 kB, level 6 takes 6 ms and saves 1 %.
+// Compresses an hour's recording to 65 kB in 4 ms. Level 4: 69 kB in 3 ms; level 6: 1 % smaller in 6 ms.
 const STORED_LEVEL = 5;
-// Compressed for one reader, who waits.
-const NARROWED_LEVEL = 1;
-// Each chunk of output is one more turn through the thread pool.
+// A cut is compressed once for one reader, who waits for it: speed before size.
+const CUT_LEVEL = 1;
+// Each chunk of output costs one more task in zlib's thread pool.
 const CHUNK_BYTES = 64 * 1024;
-// Numbers like 1e20 grow at most 4.4 times when written out, so 50 MB of a vendor's stay below.
+// JSON.stringify writes 1e20 in full: a number and its comma grow at most 4.4 times. So 50 MB from a vendor stay below this limit.
 export const LARGEST_BYTES = 256 * 1024 * 1024;
 
 const compress = promisify<Buffer, object, Buffer>(gzip);
-const decompress = promisify<Buffer, object, Buffer>(gunzip);
 
-/** Once, when a recording is stored, everything that is sent of it later. */
+/** Makes the answer once, when the recording is stored. Readers get these bytes. */
 export async function encode(
   activityId: string,
   source: string,
@@ -64,31 +63,59 @@ export async function encode(
     error: null,
     retry_at: null,
   } satisfies Partial<StreamAnswer>;
-  const json = Buffer.from(spliced(before, streamData, after));
+  const json = Buffer.from(withStreamData(before, streamData, after));
   const body = await compress(json, { level: STORED_LEVEL, chunkSize: CHUNK_BYTES });
   const etag = createHash('sha256').update(json).digest('base64url');
   return { streamData, channels: names, pointCount, body, etag };
 }
 
-/** Another body from a stored one. What it says about the whole recording stays. */
-export async function narrow(body: Buffer, cut: Cut): Promise<Buffer> {
-  const json = await decompress(body, { maxOutputLength: LARGEST_BYTES, chunkSize: CHUNK_BYTES });
-  const answer = JSON.parse(json.toString()) as Success;
-  const narrowed = JSON.stringify({ ...answer, stream_data: chosen(answer, cut) });
-  return compress(Buffer.from(narrowed), { level: NARROWED_LEVEL, chunkSize: CHUNK_BYTES });
+/** Called between the steps of a cut; throws if the reader has left. */
+type BeforeStep = () => void;
+
+const doNothing: BeforeStep = () => undefined;
+
+/** Makes the body of a cut from a stored body. `channels_available` and `point_count` still describe the whole recording. */
+export function cutBody(body: Buffer, cut: Cut): Buffer {
+  return cutAnswer(parseBody(body), cut);
 }
 
-/** The channels are stored by themselves, too, and writing them out takes longer than all the rest: so only once. */
-function spliced(before: object, streamData: string, after: object): string {
+/** Takes 50 ms for a recording of 22 hours, 30 ms of them in JSON.parse: the longest step of a cut, 300 ms for 50 MB of JSON. */
+export function parseBody(body: Buffer, beforeStep = doNothing): Success {
+  const json = gunzipSync(body, { maxOutputLength: LARGEST_BYTES, chunkSize: CHUNK_BYTES });
+  beforeStep();
+  return JSON.parse(json.toString()) as Success;
+}
+
+export function cutAnswer(answer: Success, cut: Cut, beforeStep = doNothing): Buffer {
+  const channels = channelsOf(answer.stream_data, cut).map(([name, samples]) => {
+    beforeStep();
+    return [name, JSON.stringify(downsampled(name, samples, answer, cut))] as const;
+  });
+  const fields = Object.entries(answer).map(([name, value]) => {
+    return [name, name === 'stream_data' ? objectOf(channels) : JSON.stringify(value)] as const;
+  });
+  beforeStep();
+  return gzipSync(objectOf(fields), { level: CUT_LEVEL, chunkSize: CHUNK_BYTES });
+}
+
+/** Reuses the JSON text of the channels, since JSON.stringify takes longer than all other steps together. */
+function withStreamData(before: object, streamData: string, after: object): string {
   return `${JSON.stringify(before).slice(0, -1)},"stream_data":${streamData},${JSON.stringify(after).slice(1)}`;
 }
 
-function chosen(answer: Success, { channels, points }: Cut): Channels {
-  const kept = channels ? only(answer.stream_data, new Set(channels)) : answer.stream_data;
-  if (points === undefined) return kept;
-  return downsample({ channels: kept, pointCount: answer.point_count }, points).channels;
+type Samples = Channels[string];
+
+function channelsOf(all: Channels, { channels }: Cut): ReadonlyArray<readonly [string, Samples]> {
+  const names = channels && new Set(channels);
+  return Object.entries(all).filter(([name]) => !names || names.has(name));
 }
 
-function only(all: Channels, names: ReadonlySet<string>): Channels {
-  return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
+function downsampled(name: string, samples: Samples, { point_count }: Success, { points }: Cut): unknown {
+  if (points === undefined) return samples;
+  return downsample({ channels: { [name]: samples }, pointCount: point_count }, points).channels[name];
+}
+
+/** A JSON object from its names and the JSON texts of their values. */
+function objectOf(fields: ReadonlyArray<readonly [name: string, text: string]>): string {
+  return `{${fields.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 }

@@ -1,75 +1,92 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { Database, loadSql, OneAtATime } from '#platform';
-import { narrow } from './answer.js';
-import { type Cut, cutName } from './cut.js';
+import { loadSql, OneAtATime, StandbyReads, withBytes } from '#platform';
+import { cutName } from './cut.js';
+import { type CutRequest, Cutter } from './cutter.js';
 
-const findBody = loadSql(import.meta.url, './sql/find-body.sql');
+const findBody = withBytes(loadSql(import.meta.url, './sql/find-body.sql'));
 
 const MOST_BYTES = 48 * 1024 * 1024;
-// What an entry may take beside its bytes: its key, and the pool that a small buffer is a slice of.
+// An entry costs this much beside its bytes: its key, and the rest of Node's buffer pool, which a small buffer keeps in memory.
 const ENTRY_BYTES = 10_000;
-// About as many as fit into memory.
-const MOST_SEEN = 700;
+// About as many bodies as the cache holds.
+const MOST_READ_ONCE = 700;
+
+interface StoredStreams {
+  readonly athleteId: string;
+  readonly activityId: string;
+  readonly version: string;
+}
 
 /**
- * The gzipped answers by activity, version and cut; those that are read often stay in memory. A version never changes, so
- * nothing in here is ever wrong; which one is current, and whose it is, is for `Heads` to say.
+ * The gzipped answers by activity, version and cut, with a cache of 48 MB per process. A version never changes, so the cache
+ * is never stale. This class does not know which version is current or who may read the streams: read the `Heads` first.
  */
 @Injectable()
 export class Bodies {
-  private readonly kept = new LRUCache<string, Buffer>({
+  private readonly cache = new LRUCache<string, Buffer>({
     maxSize: MOST_BYTES,
     sizeCalculation: (bytes) => bytes.length + ENTRY_BYTES,
   });
 
-  /** Read once, lately. Whoever goes through a whole history must not push out what others read again and again. */
-  private readonly seen = new LRUCache<string, true>({ max: MOST_SEEN });
+  /** Keys read once lately. A body is cached when it is read again, so that a walk through a whole history evicts nothing. */
+  private readonly readOnce = new LRUCache<string, true>({ max: MOST_READ_ONCE });
 
-  private readonly making = new OneAtATime<Buffer | undefined>();
+  private readonly loading = new OneAtATime<Buffer | undefined>();
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly reads: StandbyReads,
+    private readonly cutter: Cutter,
+  ) {}
 
-  /** Nothing where that version has been replaced. */
-  async find(activityId: string, version: string, cut: Cut): Promise<Buffer | undefined> {
-    const name = cutName(cut);
-    const key = keyOf(activityId, version, name);
-    return (
-      this.kept.get(key) ??
-      this.making.run(key, () => this.make(key, activityId, version, name ? cut : undefined))
-    );
+  /** Undefined if the version has been replaced. */
+  async find(stored: StoredStreams, request: CutRequest): Promise<Buffer | undefined> {
+    const name = cutName(request.cut);
+    if (!name) return this.whole(stored);
+    const key = keyOf(stored, name);
+    return this.cache.get(key) ?? this.cutter.run(request, () => this.makeCut(key, stored, request));
   }
 
-  private async make(
+  private async whole(stored: StoredStreams): Promise<Buffer | undefined> {
+    const key = keyOf(stored, '');
+    return this.cache.get(key) ?? this.loading.run(key, () => this.load(key, stored));
+  }
+
+  private cacheOnSecondRead(key: string, bytes: Buffer): void {
+    if (this.readOnce.has(key)) this.cache.set(key, bytes);
+    else this.readOnce.set(key, true);
+  }
+
+  private async makeCut(
     key: string,
-    activityId: string,
-    version: string,
-    cut: Cut | undefined,
+    stored: StoredStreams,
+    request: CutRequest,
   ): Promise<Buffer | undefined> {
-    const bytes = cut ? await this.cutOut(activityId, version, cut) : await this.load(activityId, version);
-    if (bytes) this.keepIfReadAgain(key, bytes);
+    // The reader of an earlier turn may have made the same cut.
+    const made = this.cache.get(key);
+    if (made) return made;
+    const whole = await this.whole(stored);
+    if (!whole) return undefined;
+    const { activityId, version } = stored;
+    const bytes = await this.cutter.cut({ key: `${activityId} ${version}`, body: whole }, request);
+    this.cacheOnSecondRead(key, bytes);
     return bytes;
   }
 
-  private keepIfReadAgain(key: string, bytes: Buffer): void {
-    if (this.seen.has(key)) this.kept.set(key, bytes);
-    else this.seen.set(key, true);
-  }
-
-  private async cutOut(activityId: string, version: string, cut: Cut): Promise<Buffer | undefined> {
-    const whole = await this.find(activityId, version, {});
-    return whole && narrow(whole, cut);
-  }
-
-  private async load(activityId: string, version: string): Promise<Buffer | undefined> {
-    const { rows } = await this.database.query<{ body: string }>(findBody, [activityId, version]);
-    return rows[0] && Buffer.from(rows[0].body, 'base64');
+  private async load(
+    key: string,
+    { athleteId, activityId, version }: StoredStreams,
+  ): Promise<Buffer | undefined> {
+    const { rows } = await this.reads.versions<{ body: Buffer }>(findBody, [athleteId, activityId, version]);
+    const [found] = rows;
+    if (found) this.cacheOnSecondRead(key, found.body);
+    return found?.body;
   }
 }
 
-/** As long for every part: a client may name a part at length. */
-function keyOf(activityId: string, version: string, name: string): string {
-  const part = name && createHash('sha1').update(name).digest('base64url');
-  return `${activityId} ${version} ${part}`;
+/** The name is hashed so that all keys are equally long: a client may send a long list of channels. */
+function keyOf({ activityId, version }: StoredStreams, name: string): string {
+  const hash = name && createHash('sha1').update(name).digest('base64url');
+  return `${activityId} ${version} ${hash}`;
 }

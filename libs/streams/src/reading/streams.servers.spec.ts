@@ -5,16 +5,15 @@ import fc from 'fast-check';
 import { type Database, NotFound, timeScale } from '#platform';
 import { newAthlete } from '../../../../test/harness/athletes.js';
 import { openTestDatabase, type OpenDatabase } from '../../../../test/harness/test-database.js';
-import { FETCH_STATUSES } from '../lifecycle/fetch-state.js';
-import { StreamFetches } from '../lifecycle/stream-fetches.js';
+import { FETCH_STATUSES, type FetchClaim, StreamFetches } from '../lifecycle/stream-fetches.js';
 import { recordings } from '../recording/recording.harness.js';
 import { type Recording } from '../recording/recording.js';
 import { aStored, FETCHED_AT, newActivity, stateOf, streamOf, streamsOn } from '../streams.harness.js';
 import { encode, type Stored, type StreamAnswer } from './answer.js';
 import { type Cut } from './cut.js';
-import { type Reading, type Streams } from './streams.js';
+import { type StreamResult, type Streams } from './streams.js';
 
-describe('the streams that are read', () => {
+describe('reading streams', () => {
   let open: OpenDatabase;
   let sql: Database;
   let fetches: StreamFetches;
@@ -36,15 +35,15 @@ describe('the streams that are read', () => {
   }
   const storeRecording = async (id: string, recording: Recording) =>
     store(id, await encode(id, 'strava', FETCHED_AT, recording));
-  const read = (streams: Streams, activityId: string, cut: Cut = {}, has: readonly string[] = []) =>
-    streams.read({ athleteId, activityId, cut, has, waitMs: 0 });
+  const read = (streams: Streams, activityId: string, cut: Cut = {}, knownVersions: readonly string[] = []) =>
+    streams.read({ athleteId, activityId, cut, knownVersions, waitMs: 0 });
 
-  function answerIn(reading: Reading): StreamAnswer {
+  function answerIn(reading: StreamResult): StreamAnswer {
     if (reading.kind !== 'stored') throw new Error(`it is ${reading.kind}`);
     return JSON.parse(gunzipSync(reading.bytes).toString()) as StreamAnswer;
   }
 
-  it('are what the vendor sent, whatever channels, gaps and sizes, and so is what is stored beside them', async () => {
+  it('answers and stores any recording exactly as the vendor sent it', async () => {
     const id = await newActivity(sql, athleteId);
     await fc.assert(
       fc.asyncProperty(recordings(), async (recording) => {
@@ -67,7 +66,7 @@ describe('the streams that are read', () => {
   });
 
   it.each([3_600, 14_400, 86_400])(
-    'are what the vendor sent where %s seconds were recorded',
+    'answers and stores a recording of %s seconds exactly as the vendor sent it',
     async (seconds) => {
       const id = await newActivity(sql, athleteId);
       const time = Array.from({ length: seconds }, (_, second) => second);
@@ -85,7 +84,7 @@ describe('the streams that are read', () => {
     },
   );
 
-  it('are told to nobody but their athlete, not even from memory or to one who knows the version', async () => {
+  it('throws NotFound for another athlete’s streams, also from the cache and with a matching version', async () => {
     const id = await newActivity(sql, athleteId);
     await storeRecording(id, { channels: { time: [0] }, pointCount: 1 });
     const streams = newStreams();
@@ -93,14 +92,14 @@ describe('the streams that are read', () => {
     const { version } = reading as { version: string };
     const other = { athleteId: await newAthlete(sql), activityId: id, waitMs: 0 };
     for (const cut of [{}, { points: 2 }, { channels: ['time'] }])
-      for (const has of [[], [version], ['*']]) {
+      for (const knownVersions of [[], [version], ['*']]) {
         await read(streams, id, cut);
-        await expect(streams.read({ ...other, cut, has })).rejects.toThrow(NotFound);
+        await expect(streams.read({ ...other, cut, knownVersions })).rejects.toThrow(NotFound);
       }
     await expect(read(streams, randomUUID())).rejects.toThrow(NotFound);
   });
 
-  it('are gone with their activity, also from memory', async () => {
+  it('throws NotFound for streams of a deleted activity, also if they are cached', async () => {
     const id = await newActivity(sql, athleteId);
     await storeRecording(id, { channels: { time: [0] }, pointCount: 1 });
     const streams = newStreams();
@@ -109,7 +108,7 @@ describe('the streams that are read', () => {
     await expect(read(streams, id)).rejects.toThrow(NotFound);
   });
 
-  it('are the latest that were stored, whatever each process remembers', async () => {
+  it('answers the latest stored streams in two processes with caches, for any order of reads, writes and resets', async () => {
     const cuts: readonly Cut[] = [
       {},
       { points: 2 },
@@ -138,15 +137,14 @@ describe('the streams that are read', () => {
             latest[index] = stored;
           } else if (kind === 'reset') {
             await fetches.reset(ids[index]!);
-            latest[index] = undefined;
           } else {
             const which = value % 2;
             const cut = cuts[value >> 1]!;
             const expected = latest[which];
-            const has = kind === 'read again' && expected ? [expected.etag] : [];
-            const reading = await read(processes[index]!, ids[which]!, cut, has);
-            if (!expected) expect(reading.kind).toBe('without');
-            else if (has.length > 0) expect(reading).toEqual({ kind: 'unchanged', version: expected.etag });
+            const known = kind === 'read again' && expected ? [expected.etag] : [];
+            const reading = await read(processes[index]!, ids[which]!, cut, known);
+            if (!expected) expect(reading.kind).toBe('notStored');
+            else if (known.length > 0) expect(reading).toEqual({ kind: 'unchanged', version: expected.etag });
             else {
               expect(reading).toMatchObject({ kind: 'stored', version: expected.etag });
               const { watts } = JSON.parse(expected.streamData) as { watts: unknown };
@@ -159,7 +157,7 @@ describe('the streams that are read', () => {
     );
   });
 
-  it('do not change for one who asks with an older version, and are spared to one with any of the right ones', async () => {
+  it('answers "unchanged" to a reader with the current version, and the new streams to a reader with an older version', async () => {
     const id = await newActivity(sql, athleteId);
     const streams = newStreams();
     await store(id, await aStored(id, 1));
@@ -174,7 +172,7 @@ describe('the streams that are read', () => {
     });
   });
 
-  describe('of which a part is wanted', () => {
+  describe('as a cut', () => {
     const time = Array.from({ length: 1_000 }, (_, second) => second);
     const watts = time.map((second) => (second * 7_919) % 1_009);
     const heartrate = time.map(() => 150);
@@ -184,7 +182,7 @@ describe('the streams that are read', () => {
       await storeRecording(id, { channels: { time, watts, heartrate }, pointCount: time.length });
     });
 
-    it('keep what is said about the whole', async () => {
+    it('a cut keeps the fields that describe the whole recording', async () => {
       const whole = answerIn(await read(newStreams(), id));
       const part = answerIn(await read(newStreams(), id, { channels: ['watts'], points: 10 }));
       expect({ ...part, stream_data: null }).toEqual({ ...whole, stream_data: null });
@@ -192,7 +190,7 @@ describe('the streams that are read', () => {
       expect(part.stream_data!['watts']!.length).toBeLessThanOrEqual(10);
     });
 
-    it('are the same bytes in whatever order it is named, from memory or not', async () => {
+    it('a cut has the same bytes for any order of its channels, cached or not', async () => {
       const streams = newStreams();
       const first = await read(streams, id, { channels: ['watts', 'time'], points: 50 });
       const second = await read(streams, id, { channels: ['time', 'watts', 'time'], points: 50 });
@@ -202,7 +200,7 @@ describe('the streams that are read', () => {
       expect(Object.keys(answerIn(first).stream_data!)).toEqual(['time', 'watts']);
     });
 
-    it('are not mixed up with another part, nor with the whole', async () => {
+    it('cached cuts are not mixed up with one another or with the whole recording', async () => {
       const streams = newStreams();
       const cuts: Cut[] = [
         {},
@@ -216,7 +214,7 @@ describe('the streams that are read', () => {
         expect(answerIn(await read(streams, id, cut))).toEqual(answerIn(await read(newStreams(), id, cut)));
     });
 
-    it('leave out what is not there', async () => {
+    it('a cut leaves out unknown channels', async () => {
       const answer = answerIn(
         await read(newStreams(), id, { channels: ['cadence', 'watts', 'constructor'] }),
       );
@@ -225,7 +223,7 @@ describe('the streams that are read', () => {
     });
   });
 
-  describe('that are too many for memory', () => {
+  describe('beyond the size of the cache', () => {
     const SIZE = 7 * 1024 * 1024;
     const MANY = 8;
     let ids: string[];
@@ -237,7 +235,7 @@ describe('the streams that are read', () => {
         await store(ids[index]!, { ...(await aStored(ids[index]!)), body, etag: `version-${index}` });
     });
 
-    it('are read all the same, each with its own bytes', async () => {
+    it('answers each activity’s own streams if the cache is too small for all activities', async () => {
       const streams = newStreams();
       for (const index of [...bodies.keys(), ...bodies.keys()]) {
         const reading = await read(streams, ids[index]!);
@@ -246,19 +244,19 @@ describe('the streams that are read', () => {
       }
     });
 
-    it('also where they are replaced between the question which is current and the one for its bytes', async () => {
+    it('answers the new streams if the old ones are replaced between reading the head and reading the body', async () => {
       let isReplaced = false;
       const newer = randomBytes(SIZE);
       const replaced = {
-        query: async (...question: Parameters<Database['query']>) => {
-          const [statement] = question;
+        query: async (...args: Parameters<Database['query']>) => {
+          const [statement] = args;
           const isForBytes = typeof statement !== 'string' && statement.name?.startsWith('find-body');
           if (isForBytes && !isReplaced) {
             isReplaced = true;
             const change = `update activity_stream set etag = 'newer', body = $2 where activity_id = $1`;
             await sql.query(change, [ids[0]!, newer]);
           }
-          return sql.query(...question);
+          return sql.query(...args);
         },
       } as Database;
       const reading = await read(newStreams(replaced), ids[0]!);
@@ -267,51 +265,95 @@ describe('the streams that are read', () => {
     });
   });
 
-  describe('that are not there', () => {
+  describe('without stored streams', () => {
     const LEFT = FETCH_STATUSES.filter((status) => status !== 'success');
 
-    it.each(LEFT)('are an honest word: %s', async (status) => {
-      const id = await newActivity(sql, athleteId, {
-        status,
-        error: 'why',
-        retries: 1,
-        attempted: '10 seconds',
-      });
-      const { attempted_at, deferred_until } = await stateOf(sql, id);
-      const again = { failed: new Date(attempted_at!.getTime() + 60_000), deferred: deferred_until };
-      expect(await read(newStreams(), id, {}, ['*'])).toEqual({
-        kind: 'without',
-        answer: {
-          activity_id: id,
+    it.each(LEFT)(
+      'answers state, error and retry time of the fetch without stored streams: %s',
+      async (status) => {
+        const id = await newActivity(sql, athleteId, {
           status,
-          stream_data: null,
-          channels_available: [],
-          point_count: 0,
-          source: 'strava',
-          fetched_at: null,
           error: 'why',
-          retry_at: again[status as keyof typeof again]?.toISOString() ?? null,
-        },
-      });
-    });
+          retries: 1,
+          attempted: '10 seconds',
+        });
+        const { attempted_at, deferred_until } = await stateOf(sql, id);
+        const again = { failed: new Date(attempted_at!.getTime() + 60_000), deferred: deferred_until };
+        expect(await read(newStreams(), id, {}, ['*'])).toEqual({
+          kind: 'notStored',
+          answer: {
+            activity_id: id,
+            status,
+            stream_data: null,
+            channels_available: [],
+            point_count: 0,
+            source: 'strava',
+            fetched_at: null,
+            error: 'why',
+            retry_at: again[status as keyof typeof again]?.toISOString() ?? null,
+          },
+        });
+      },
+    );
 
-    it('promise no further attempt where there will be none', async () => {
+    it('answers no retry time after the last stream fetch attempt has failed', async () => {
       const id = await newActivity(sql, athleteId, { status: 'failed', retries: 3, attempted: '1 minute' });
       expect(await read(newStreams(), id)).toMatchObject({ answer: { status: 'failed', retry_at: null } });
     });
+  });
 
-    it('any more, after a reset, are not answered from memory or to one who has them', async () => {
+  describe('after a reset', () => {
+    /** Possible outcomes of the new fetch. */
+    const ends: ReadonlyArray<[string, (claim: FetchClaim) => Promise<unknown>]> = [
+      ['is under way', () => Promise.resolve()],
+      ['failed', (claim) => fetches.fail(claim, 'why')],
+      ['is deferred', (claim) => fetches.defer(claim, { reason: 'why', forMs: 60_000, isEmpty: false })],
+      ['found none', (claim) => fetches.giveUp(claim)],
+    ];
+    it.each(ends)(
+      'after a reset, returns the old streams and their version if the new fetch %s',
+      async (_, end) => {
+        const id = await newActivity(sql, athleteId);
+        await store(id, await aStored(id, 1));
+        const { version } = (await read(newStreams(), id)) as { version: string };
+        await fetches.reset(id);
+        const claim = (await fetches.claim(id))!;
+        await end(claim);
+        const reading = await read(newStreams(), id);
+        expect(answerIn(reading)).toMatchObject({
+          status: 'success',
+          error: null,
+          stream_data: { watts: [1, null] },
+        });
+        expect(await read(newStreams(), id, {}, [version])).toEqual({ kind: 'unchanged', version });
+      },
+    );
+
+    it('answers new streams under a new version as soon as the new streams are stored', async () => {
       const id = await newActivity(sql, athleteId);
       const streams = newStreams();
-      await store(id, await aStored(id));
+      await store(id, await aStored(id, 1));
       const { version } = (await read(streams, id)) as { version: string };
-      await fetches.reset(id);
-      for (const has of [[], [version]])
-        expect(await read(streams, id, {}, has)).toMatchObject({
-          kind: 'without',
-          answer: { status: 'pending', stream_data: null, retry_at: null },
-        });
-      expect(await streamOf(sql, id)).toBeDefined();
+      await store(id, await aStored(id, 2));
+      expect(answerIn(await read(streams, id, {}, [version])).stream_data).toMatchObject({
+        watts: [2, null],
+      });
+    });
+
+    it('raises the input revision of an activity only if the new recording differs', async () => {
+      const id = await newActivity(sql, athleteId);
+      const revision = async () =>
+        (
+          await sql.query<{ at: number }>('select input_revision::int as at from activity where id = $1', [
+            id,
+          ])
+        ).rows[0]!.at;
+      await store(id, await aStored(id, 1));
+      const first = await revision();
+      await store(id, await aStored(id, 1, new Date('2026-11-19T09:00:00Z')));
+      expect(await revision()).toBe(first);
+      await store(id, await aStored(id, 2));
+      expect(await revision()).toBe(first + 1);
     });
   });
 });

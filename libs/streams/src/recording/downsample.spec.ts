@@ -8,8 +8,8 @@ const sizes = fc.integer({ min: 2, max: 40 });
 const cases = fc.tuple(recordings(), sizes);
 const larger = cases.filter(([recording, points]) => recording.pointCount > points);
 
-describe('fewer points', () => {
-  it('are two of each bucket', () => {
+describe('downsampling', () => {
+  it('downsampling keeps two samples of each bucket', () => {
     const recording = {
       channels: {
         time: [0, 1, 2, 3, 9, 10, 11, 12],
@@ -41,7 +41,7 @@ describe('fewer points', () => {
     expect(Object.keys(downsample(recording, 4).channels)).toEqual(Object.keys(recording.channels));
   });
 
-  it('are as many as asked for, or one less', () => {
+  it('downsampling returns as many points as requested, or one less', () => {
     fc.assert(
       fc.property(larger, ([recording, points]) => {
         const { channels, pointCount } = downsample(recording, points);
@@ -52,7 +52,7 @@ describe('fewer points', () => {
     );
   });
 
-  it('are all there are where those are few enough, also the second time', () => {
+  it('downsampling returns a short recording as it is, and leaves a downsampled recording as it is', () => {
     fc.assert(
       fc.property(cases, ([recording, points]) => {
         const once = downsample(recording, points);
@@ -62,7 +62,7 @@ describe('fewer points', () => {
     );
   });
 
-  it('keep minimum and maximum of each bucket and of the whole', () => {
+  it('downsampling keeps minimum and maximum of each bucket and of the whole channel', () => {
     fc.assert(
       fc.property(larger, ([recording, points]) => {
         for (const [samples, kept] of numeric(recording, downsample(recording, points))) {
@@ -78,7 +78,7 @@ describe('fewer points', () => {
     );
   });
 
-  it('come in the order in which they occurred', () => {
+  it('downsampling keeps the two samples of a bucket in order of occurrence', () => {
     fc.assert(
       fc.property(larger, ([recording, points]) => {
         for (const [samples, kept] of numeric(recording, downsample(recording, points)))
@@ -91,7 +91,7 @@ describe('fewer points', () => {
     );
   });
 
-  it('begin and end with the recording, and time does not go backwards', () => {
+  it('downsampling keeps the first and last time, and time never goes backwards', () => {
     fc.assert(
       fc.property(larger, ([recording, points]) => {
         const before = recording.channels['time'] as number[];
@@ -102,7 +102,7 @@ describe('fewer points', () => {
     );
   });
 
-  it('of positions, movement and what nobody has heard of lie where the times lie', () => {
+  it('downsampling keeps positions, movement and unknown channels at the same indexes as time', () => {
     fc.assert(
       fc.property(larger, ([recording, points]) => {
         const places = recording.channels['time']!.map((_, place) => place);

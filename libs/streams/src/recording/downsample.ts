@@ -1,31 +1,32 @@
 import { type Recording } from './recording.js';
 
-/** Two samples of a channel that stand for those from one index up to another. */
+/** Chooses the two samples that replace all samples from index `from` to `to` - 1. */
 type Choice = (samples: readonly unknown[], from: number, to: number) => readonly [unknown, unknown];
 
 /**
- * At most so many points, at least 2, without losing a peak: of each bucket a numeric channel keeps its minimum and its
- * maximum in order of occurrence, time and all others the first and the last sample.
+ * Reduces a recording to at most `points` points (2 or more) without losing a peak. Samples are put into buckets. A numeric
+ * channel keeps the minimum and the maximum of each bucket, in order of occurrence. `time` and every channel that is not numeric
+ * keep the first and the last sample of each bucket.
  */
 export function downsample(recording: Recording, points: number): Recording {
   const { channels, pointCount } = recording;
   if (pointCount <= points) return recording;
   const buckets = Math.floor(points / 2);
-  const thinned = Object.entries(channels).map(([name, samples]) => {
+  const reduced = Object.entries(channels).map(([name, samples]) => {
     const choose = name !== 'time' && samples.every(isNumberOrNull) ? extremes : ends;
-    return [name, chosen(samples, buckets, choose)] as const;
+    return [name, chooseSamples(samples, buckets, choose)] as const;
   });
-  return { channels: Object.fromEntries(thinned), pointCount: 2 * buckets };
+  return { channels: Object.fromEntries(reduced), pointCount: 2 * buckets };
 }
 
-function chosen(samples: readonly unknown[], buckets: number, choose: Choice): unknown[] {
-  const kept: unknown[] = [];
+function chooseSamples(samples: readonly unknown[], buckets: number, choose: Choice): unknown[] {
+  const chosen: unknown[] = [];
   for (let bucket = 0; bucket < buckets; bucket++) {
     const from = Math.floor((bucket * samples.length) / buckets);
     const to = Math.floor(((bucket + 1) * samples.length) / buckets);
-    kept.push(...choose(samples, from, to));
+    chosen.push(...choose(samples, from, to));
   }
-  return kept;
+  return chosen;
 }
 
 const ends: Choice = (samples, from, to) => [samples[from], samples[to - 1]];

@@ -5,7 +5,7 @@ import { type Recording } from './recording.js';
 
 type Samples = fc.Arbitrary<readonly unknown[]>;
 
-// What is read back is JSON, which has no -0.
+// JSON has no -0: adding 0 makes it 0.
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
 const measured = fc.oneof(
   fc.integer({ min: -500, max: 5_000 }),
@@ -18,7 +18,7 @@ const text = fc
 const orNull = <T>(sample: fc.Arbitrary<T>) => fc.option(sample, { freq: 5 });
 
 /** Numbers with gaps, sometimes nothing but gaps, sometimes all the same. */
-export const numbers = (length: number): Samples =>
+const numbers = (length: number): Samples =>
   fc.oneof(many(orNull(measured), length), same(fc.constant(null), length), same(measured, length));
 
 const shapes = {
@@ -48,7 +48,7 @@ const KNOWN = [
   ['gear', shapes.strange],
 ] as const;
 
-/** What a vendor may send: any channels in any order, of any length, with gaps. */
+/** Recordings as a vendor may send them: any channels in any order, of any length, with gaps. */
 export function recordings(
   options: { minPoints?: number; maxPoints?: number } = {},
 ): fc.Arbitrary<Recording> {

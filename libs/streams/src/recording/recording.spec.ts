@@ -7,7 +7,7 @@ const time = [0, 1, 2];
 const STRANGE = 'is neither a plain value nor a short list of numbers';
 
 describe('a recording', () => {
-  it('is what the vendor sent, whatever channels, gaps and sizes', () => {
+  it('a valid recording is read exactly as the vendor sent it', () => {
     fc.assert(
       fc.property(recordings(), (sent) => {
         expect(readRecording(sent.channels)).toEqual(sent);
@@ -17,7 +17,7 @@ describe('a recording', () => {
   });
 
   it.each([{}, { time: [] }, { time: [], heartrate: [], gear: [] }, { heartrate: [] }])(
-    'is none where there is no sample: %j',
+    'channels without a sample are not a recording: %j',
     (raw) => expect(readRecording(raw)).toBeUndefined(),
   );
 
@@ -26,11 +26,11 @@ describe('a recording', () => {
     ['positions at the edge of the world', { time, latlng: [[-90, 180], null, [90, -180]] }],
     ['numbers at the edge', { time, watts: [-1e9, 1e9, null] }],
     ['a channel without any value', { time, heartrate: [null, null, null] }],
-    ['channels nobody has heard of', { time, gear: ['39x17', '', null], rr: [[1, null], [], [1e300]] }],
+    ['unknown channels', { time, gear: ['39x17', '', null], rr: [[1, null], [], [1e300]] }],
     ['a long text', { time: [0], lap: ['x'.repeat(200)] }],
     ['a long name', { time: [0], ['x'.repeat(64)]: [true] }],
-    ['a name that objects have, too', { time, constructor: [1, 2, 3] }],
-  ])('may have %s', (_, raw) => expect(readRecording(raw)!.channels).toEqual(raw));
+    ['a channel named like a property of every object', { time, constructor: [1, 2, 3] }],
+  ])('a recording may have %s', (_, raw) => expect(readRecording(raw)!.channels).toEqual(raw));
 
   it.each<[string, Record<string, unknown>]>([
     ['time is missing', { heartrate: [1] }],
@@ -49,7 +49,7 @@ describe('a recording', () => {
     ['watts: sample 1 is not a number', { time, watts: [[1], 2, 3] }],
     ['watts: sample 1 is not a number', { time, watts: [NaN, 2, 3] }],
     ['watts: sample 1 is not a number', { time, watts: [undefined, 2, 3] }],
-    // This is how infinity comes out of JSON.
+    // JSON.parse returns Infinity for 1e999.
     ['watts: sample 1 is out of range', { time, watts: JSON.parse('[1e999,2,3]') }],
     ['altitude: sample 1 is out of range', { time, altitude: [-1_000_000_001, 2, 3] }],
     ['latlng: sample 1 is not a pair of coordinates', { time, latlng: [[1], [1, 2], [1, 2]] }],
@@ -109,18 +109,18 @@ describe('a recording', () => {
     [`gear: sample 1 ${STRANGE}`, { time, gear: [[-Infinity], 1, 1] }],
     [`gear: sample 1 ${STRANGE}`, { time, gear: ['a\0', 1, 1] }],
     [`gear: sample 1 ${STRANGE}`, { time, gear: ['\ud83d', 1, 1] }],
-    ['channel 2 has a name that none can have', { time, Watts: [1, 2, 3] }],
-    ['channel 2 has a name that none can have', { time, '': [1, 2, 3] }],
-    ['channel 2 has a name that none can have', { time, ['x'.repeat(65)]: [1, 2, 3] }],
-    ['channel 2 has a name that none can have', { time, "a'; drop table activity": [1, 2, 3] }],
-    ['channel 1 has a name that none can have', { ['__proto__']: [1, 2, 3], time }],
+    ['channel 2 has an invalid name', { time, Watts: [1, 2, 3] }],
+    ['channel 2 has an invalid name', { time, '': [1, 2, 3] }],
+    ['channel 2 has an invalid name', { time, ['x'.repeat(65)]: [1, 2, 3] }],
+    ['channel 2 has an invalid name', { time, "a'; drop table activity": [1, 2, 3] }],
+    ['channel 1 has an invalid name', { ['__proto__']: [1, 2, 3], time }],
     ['65 channels, more than 64', Object.fromEntries(zeros(65).map((_, at) => [`c${at}`, [1]]))],
     ['time: 500,001 values, more than 500,000', { time: zeros(500_001) }],
-  ])('is refused: %s', (message, raw) => {
+  ])('a malformed recording is rejected: %s', (message, raw) => {
     expect(() => readRecording(raw)).toThrow(new RecordingMalformed(message));
   });
 
-  it('may have as many samples and channels as one can have', () => {
+  it('a recording may have 500,000 samples and 64 channels', () => {
     const many = zeros(500_000);
     expect(readRecording({ time: many, heartrate: many })!.pointCount).toBe(500_000);
     const names = zeros(63).map((_, at) => [`c${at}`, [1]]);
@@ -129,7 +129,7 @@ describe('a recording', () => {
     );
   });
 
-  it('is read or refused, whatever came', () => {
+  it('any JSON object is read or rejected as malformed, never with another error', () => {
     const raw = fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('time', 'latlng')), fc.jsonValue());
     fc.assert(
       fc.property(raw, (sent) => {
@@ -144,11 +144,11 @@ describe('a recording', () => {
   });
 
   it.each(['time', 'latlng', 'watts', 'moving', 'gear', 'S3cret'])(
-    'is refused without a word of it: %s',
+    'the error of a malformed recording does not quote its samples: %s',
     (name) => {
-      const refused = () => readRecording({ time, [name]: [{ s3cret: 's3cret' }, ['s3cret'], 's3cret'] });
-      expect(refused).toThrow(RecordingMalformed);
-      expect(refused).not.toThrow(/s3cret/i);
+      const read = () => readRecording({ time, [name]: [{ s3cret: 's3cret' }, ['s3cret'], 's3cret'] });
+      expect(read).toThrow(RecordingMalformed);
+      expect(read).not.toThrow(/s3cret/i);
     },
   );
 });

@@ -1,17 +1,17 @@
-/** What a device recorded: channels of one length, checked. */
+/** A device's recording after validation: channels of equal length. */
 export interface Recording {
   readonly channels: Readonly<Record<string, readonly unknown[]>>;
   readonly pointCount: number;
 }
 
-/** The message is for people and never quotes what the vendor sent: it goes into rows and logs. */
+/** The message is stored and logged, so it never quotes a value that the vendor sent. */
 export class RecordingMalformed extends Error {
   override readonly name = 'RecordingMalformed';
 }
 
-interface Kind {
+interface SampleKind {
   readonly accepts: (sample: unknown) => boolean;
-  readonly complaint: (sample: unknown) => string;
+  readonly problem: (sample: unknown) => string;
 }
 
 const MOST_CHANNELS = 64;
@@ -20,35 +20,35 @@ const LARGEST_NUMBER = 1e9;
 const LONGEST_TEXT = 200;
 const LONGEST_LIST = 8;
 const NAME = /^[a-z][a-z0-9_]{0,63}$/;
-// NUL and half of a surrogate pair: Postgres would refuse the row, now and at each retry.
+// Postgres rejects a row with NUL or with half of a surrogate pair, also at each retry.
 const NOT_STORABLE = /\0|\p{Surrogate}/u;
 
-const seconds: Kind = {
+const seconds: SampleKind = {
   accepts: (sample) => isNumber(sample) && sample >= 0,
-  complaint: numberComplaint,
+  problem: numberProblem,
 };
 
-const number: Kind = {
+const number: SampleKind = {
   accepts: (sample) => sample === null || isNumber(sample),
-  complaint: numberComplaint,
+  problem: numberProblem,
 };
 
-const coordinates: Kind = {
+const coordinates: SampleKind = {
   accepts: (sample) => sample === null || isPosition(sample),
-  complaint: () => 'is not a pair of coordinates',
+  problem: () => 'is not a pair of coordinates',
 };
 
-const truth: Kind = {
+const truthValue: SampleKind = {
   accepts: (sample) => typeof sample === 'boolean',
-  complaint: () => 'is neither true nor false',
+  problem: () => 'is neither true nor false',
 };
 
-const anything: Kind = {
+const anything: SampleKind = {
   accepts: (sample) => isPlain(sample) || isShortList(sample),
-  complaint: () => 'is neither a plain value nor a short list of numbers',
+  problem: () => 'is neither a plain value nor a short list of numbers',
 };
 
-const kinds: ReadonlyMap<string, Kind> = new Map([
+const kinds: ReadonlyMap<string, SampleKind> = new Map([
   ['time', seconds],
   ['distance', number],
   ['latlng', coordinates],
@@ -58,13 +58,13 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   ['cadence', number],
   ['watts', number],
   ['temp', number],
-  ['moving', truth],
+  ['moving', truthValue],
   ['grade_smooth', number],
 ]);
 
 /**
- * Channels as they came out of `JSON.parse`. Undefined: there is not one sample. Throws a `RecordingMalformed` for the first
- * thing that is wrong, counting channels and samples from one.
+ * Validates channels as `JSON.parse` returns them. Undefined if there is no sample at all. Throws `RecordingMalformed` for the
+ * first fault. The message counts channels and samples from one.
  */
 export function readRecording(raw: Readonly<Record<string, unknown>>): Recording | undefined {
   requireNames(Object.keys(raw));
@@ -80,9 +80,9 @@ export function readRecording(raw: Readonly<Record<string, unknown>>): Recording
 
 function requireNames(names: readonly string[]): void {
   if (names.length > MOST_CHANNELS)
-    throw new RecordingMalformed(`${counted(names.length)} channels, more than ${MOST_CHANNELS}`);
+    throw new RecordingMalformed(`${formatted(names.length)} channels, more than ${MOST_CHANNELS}`);
   const at = names.findIndex((name) => !NAME.test(name));
-  if (at >= 0) throw new RecordingMalformed(`channel ${at + 1} has a name that none can have`);
+  if (at >= 0) throw new RecordingMalformed(`channel ${at + 1} has an invalid name`);
 }
 
 function requireArrays(
@@ -94,31 +94,33 @@ function requireArrays(
 
 function requireLengths(channels: Recording['channels'], length: number): void {
   if (length > MOST_SAMPLES)
-    throw new RecordingMalformed(`time: ${counted(length)} values, more than ${counted(MOST_SAMPLES)}`);
+    throw new RecordingMalformed(`time: ${formatted(length)} values, more than ${formatted(MOST_SAMPLES)}`);
   for (const [name, samples] of Object.entries(channels))
     if (samples.length !== length)
-      throw new RecordingMalformed(`${name}: ${counted(samples.length)} values, time has ${counted(length)}`);
+      throw new RecordingMalformed(
+        `${name}: ${formatted(samples.length)} values, time has ${formatted(length)}`,
+      );
 }
 
 function requireSamples(name: string, samples: readonly unknown[]): void {
-  const { accepts, complaint } = kinds.get(name) ?? anything;
+  const { accepts, problem } = kinds.get(name) ?? anything;
   for (let at = 0; at < samples.length; at++)
     if (!accepts(samples[at]))
-      throw new RecordingMalformed(`${name}: sample ${counted(at + 1)} ${complaint(samples[at])}`);
+      throw new RecordingMalformed(`${name}: sample ${formatted(at + 1)} ${problem(samples[at])}`);
 }
 
 function requireOrder(time: readonly number[]): void {
   for (let at = 1; at < time.length; at++)
     if (time[at]! < time[at - 1]!)
-      throw new RecordingMalformed(`time: goes backwards at sample ${counted(at + 1)}`);
+      throw new RecordingMalformed(`time: goes backwards at sample ${formatted(at + 1)}`);
 }
 
 function isNumber(sample: unknown): sample is number {
-  // False for NaN, too.
+  // The comparison is false for NaN, too.
   return typeof sample === 'number' && sample >= -LARGEST_NUMBER && sample <= LARGEST_NUMBER;
 }
 
-function numberComplaint(sample: unknown): string {
+function numberProblem(sample: unknown): string {
   return typeof sample === 'number' && !Number.isNaN(sample) ? 'is out of range' : 'is not a number';
 }
 
@@ -145,6 +147,6 @@ function isFiniteOrNull(value: unknown): boolean {
   return value === null || Number.isFinite(value);
 }
 
-function counted(count: number): string {
+function formatted(count: number): string {
   return count.toLocaleString('en-US');
 }

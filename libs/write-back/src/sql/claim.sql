@@ -1,9 +1,9 @@
 with next as (
-  select activity_id
+  select athlete_id, activity_id
   from write_back
   where finished_at is null
     and due_at <= now()
-    and (leased_until is null or leased_until < now())
+    and is_free(leased_until)
   order by due_at
   limit 1
   for update skip locked
@@ -13,20 +13,24 @@ set
   status = 'writing',
   fence = fence + 1,
   attempts = attempts + 1,
-  leased_until = now() + $1::float8 * interval '1 millisecond'
+  leased_until = lease_end($1)
 from next
-join activity on activity.id = next.activity_id
+join activity
+  on activity.athlete_id = next.athlete_id
+  and activity.id = next.activity_id
 left join connection
-  on connection.athlete_id = activity.athlete_id
+  on connection.athlete_id = next.athlete_id
   and connection.provider = activity.provider
-where write_back.activity_id = next.activity_id
+where write_back.athlete_id = next.athlete_id
+  and write_back.activity_id = next.activity_id
 returning
   write_back.activity_id,
   write_back.fence,
   write_back.attempts,
   write_back.title,
   write_back.description,
-  activity.athlete_id,
+  write_back.athlete_id,
+  activity.provider,
   activity.external_activity_id,
   activity.imported_name,
   connection.scopes

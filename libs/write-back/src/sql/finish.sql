@@ -1,9 +1,10 @@
 update write_back
 set
-  status = $3,
-  reason = $4,
+  status = $4,
+  reason = $5,
   leased_until = null,
   finished_at = now()
-where activity_id = $1
-  and fence = $2
+where athlete_id = $1
+  and activity_id = $2
+  and fence = $3
   and status = 'writing'

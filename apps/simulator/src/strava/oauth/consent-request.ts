@@ -3,7 +3,7 @@ import { badRequest } from '../strava-fault.js';
 import { STRAVA_SCOPES } from '../strava-facts.js';
 import { checkClientId, type Fields } from './credentials.js';
 
-/** What the app asks a person for. */
+/** The app's request for a consent. */
 export interface ConsentRequest {
   readonly clientId: string;
   readonly redirectUri: string;
@@ -24,12 +24,12 @@ export function readConsentRequest(app: VendorApp, fields: Fields): ConsentReque
   return { clientId: fields['client_id']!, redirectUri, scopes, state: fields['state'] };
 }
 
-/** Strava documents commas; libraries that know only the OAuth standard send spaces. */
+/** Strava documents commas; libraries that follow the OAuth standard send spaces. */
 export function splitScopes(scopes: string): string[] {
   return scopes.split(/[\s,]+/).filter((scope) => scope !== '');
 }
 
-/** Back to the app. Strava sends `state` even when it is empty. */
+/** The redirect back to the app. Strava sends `state` even when it is empty. */
 export function redirectTo(
   { redirectUri, state = '' }: ConsentRequest,
   outcome: Record<string, string>,

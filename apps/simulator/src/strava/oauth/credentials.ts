@@ -1,10 +1,10 @@
 import { type FastifyRequest } from 'fastify';
-import { type VendorApp } from '../../core/index.js';
+import { basicCredentials, type VendorApp } from '../../core/index.js';
 import { authorizationError, badRequest } from '../strava-fault.js';
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** Strava reads its OAuth fields from the query, a form or a JSON body alike. */
+/** Strava accepts OAuth fields in the query, in a form and in a JSON body. */
 export function fieldsOf(request: FastifyRequest): Fields {
   const body = typeof request.body === 'object' ? request.body : null;
   const given = { ...(request.query as object), ...body };
@@ -15,7 +15,7 @@ export function fieldsOf(request: FastifyRequest): Fields {
   );
 }
 
-/** Any id and secret will do unless the simulator was started with the app's own. */
+/** Accepts any id and secret, unless the simulator was started with an id or a secret of the app. */
 export function checkClient(app: VendorApp, { client_id, client_secret }: Fields): void {
   checkClientId(app, client_id);
   if (!client_secret) throw badRequest('Application', 'client_secret');
@@ -30,14 +30,10 @@ export function checkClientId(app: VendorApp, clientId: string | undefined): voi
   }
 }
 
-/** HTTP Basic, as the revoke endpoint wants it. */
+/** Checks HTTP Basic credentials, which the revoke endpoint requires. */
 export function checkBasicClient(app: VendorApp, request: FastifyRequest): void {
-  const encoded = /^Basic\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  const [client_id = '', client_secret = ''] = Buffer.from(encoded ?? '', 'base64')
-    .toString()
-    .split(/:(.*)/s);
   try {
-    checkClient(app, { client_id, client_secret });
+    checkClient(app, basicCredentials(request.headers.authorization) ?? {});
   } catch {
     throw authorizationError('Application', '', 'invalid');
   }

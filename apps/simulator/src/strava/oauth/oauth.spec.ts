@@ -19,7 +19,7 @@ async function code(athlete: Record<string, unknown> = {}): Promise<{ id: string
   };
 }
 
-/** What `curl -F` sends. */
+/** A multipart form, as `curl -F` sends it. */
 function multipart(fields: Record<string, string>): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
@@ -30,8 +30,22 @@ function redirectOf(headers: Headers): URL {
   return new URL(headers.get('location') ?? '');
 }
 
-describe('the authorize page', () => {
-  it('asks a person: every scope is a box to untick, every athlete a choice', async () => {
+it("Strava's OAuth routes answer below /oauth and /api/v3/oauth, with HTTP Basic credentials", async () => {
+  const { id } = await code();
+  for (const base of ['/api/v3/oauth', '/oauth']) {
+    const consent = await sim.get(`${base}${AUTHORIZE.slice('/oauth'.length)}&athlete_id=${id}`);
+    const fields = {
+      grant_type: 'authorization_code',
+      code: redirectOf(consent.headers).searchParams.get('code')!,
+    };
+    const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` });
+    expect((await sim.form(`${base}/token`, fields, basic('4711:'))).status).toBe(400);
+    expect((await sim.form(`${base}/token`, fields, basic('4711:secret'))).status).toBe(200);
+  }
+});
+
+describe("Strava's authorize page", () => {
+  it("Strava's authorize page shows a ticked box per scope and a choice per athlete", async () => {
     const { id } = await code();
     const { status, headers, text } = await sim.get(AUTHORIZE);
     expect(status).toBe(200);
@@ -41,7 +55,7 @@ describe('the authorize page', () => {
     expect(text).toContain('name="athlete_id" value="new"');
   });
 
-  it('consents at once with athlete_id and echoes state and scope in a 302', async () => {
+  it('GET /oauth/authorize with athlete_id consents at once and echoes state and scope in a 302', async () => {
     const { id } = await code();
     const { status, headers } = await sim.get(`${AUTHORIZE}&athlete_id=${id}`);
     expect(status).toBe(302);
@@ -54,7 +68,7 @@ describe('the authorize page', () => {
     expect(token.body.athlete.id).toBe(Number(id));
   });
 
-  it('knows the seven scopes, and approval_prompt=force', async () => {
+  it('GET /oauth/authorize accepts the seven scopes and approval_prompt=force', async () => {
     const { id } = await code();
     const scopes =
       'read,read_all,profile:read_all,profile:write,activity:read,activity:read_all,activity:write';
@@ -63,7 +77,7 @@ describe('the authorize page', () => {
     expect(redirectOf(headers).searchParams.get('scope')).toBe(scopes);
   });
 
-  it('returns only the scopes that were left ticked, and the token is worth no more', async () => {
+  it('GET /oauth/authorize with scope_granted gives the token only the scopes in scope_granted', async () => {
     const { id } = await code();
     const { headers } = await sim.get(`${AUTHORIZE}&athlete_id=${id}&scope_granted=read`);
     expect(redirectOf(headers).searchParams.get('scope')).toBe('read');
@@ -71,7 +85,7 @@ describe('the authorize page', () => {
     expect((await sim.get('/api/v3/athlete/activities', body.access_token)).status).toBe(401);
   });
 
-  it('takes the form a browser posts, boxes unticked and a new athlete made', async () => {
+  it('POST /oauth/authorize accepts the form of the page with unticked boxes and a new athlete', async () => {
     const { status, headers } = await sim.call('POST', '/oauth/authorize', {
       body: new URLSearchParams([
         ['client_id', '4711'],
@@ -88,13 +102,13 @@ describe('the authorize page', () => {
     expect(redirectOf(headers).searchParams.get('scope')).toBe('read,activity:read');
   });
 
-  it('redirects with error=access_denied when the person declines', async () => {
+  it('GET /oauth/authorize with decision=deny redirects with error=access_denied', async () => {
     const { headers } = await sim.get(`${AUTHORIZE}&decision=deny`);
     expect(redirectOf(headers).searchParams.get('error')).toBe('access_denied');
     expect(redirectOf(headers).searchParams.get('state')).toBe('s 1');
   });
 
-  it('shows hostile parameters as text', async () => {
+  it("Strava's authorize page shows a hostile state parameter as text", async () => {
     const { text } = await sim.get(AUTHORIZE.replace('s%201', '%22%3E%3Cscript%3E'));
     expect(text).not.toContain('<script>');
   });
@@ -105,45 +119,51 @@ describe('the authorize page', () => {
     ['scope', 'scope=read', 'scope=view_private'],
     ['response_type', 'response_type=code', 'response_type=token'],
     ['approval_prompt', 'approval_prompt=auto', 'approval_prompt=maybe'],
-  ])('answers a wrong %s with 400 and a Fault naming it', async (field, right, wrong) => {
-    const { status, body } = await sim.get(AUTHORIZE.replace(right, wrong));
-    expect(status).toBe(400);
-    expect(body).toMatchObject({ message: 'Bad Request', errors: [{ field, code: 'invalid' }] });
-  });
+  ])(
+    'GET /oauth/authorize answers 400 to a wrong %s and names it in the Fault',
+    async (field, right, wrong) => {
+      const { status, body } = await sim.get(AUTHORIZE.replace(right, wrong));
+      expect(status).toBe(400);
+      expect(body).toMatchObject({ message: 'Bad Request', errors: [{ field, code: 'invalid' }] });
+    },
+  );
 });
 
-describe('the token endpoint', () => {
-  it.each(['form', 'query', 'json', 'multipart'])('takes credentials as %s', async (how) => {
-    const fields = {
-      client_id: '1',
-      client_secret: 's',
-      grant_type: 'authorization_code',
-      ...(await code()),
-    };
-    const answer =
-      how === 'form'
-        ? await sim.form('/oauth/token', fields)
-        : how === 'query'
-          ? await sim.call('POST', `/api/v3/oauth/token?${String(new URLSearchParams(fields))}`)
-          : how === 'multipart'
-            ? await sim.call('POST', '/oauth/token', { body: multipart(fields) })
-            : await sim.json('POST', '/oauth/token', fields);
-    expect(answer.status).toBe(200);
-    expect(answer.body).toMatchObject({
-      token_type: 'Bearer',
-      expires_in: 21600,
-      athlete: { resource_state: 2 },
-    });
-  });
+describe("Strava's token endpoint", () => {
+  it.each(['form', 'query', 'json', 'multipart'])(
+    "Strava's token endpoint takes its fields as %s",
+    async (how) => {
+      const fields = {
+        client_id: '1',
+        client_secret: 's',
+        grant_type: 'authorization_code',
+        ...(await code()),
+      };
+      const answer =
+        how === 'form'
+          ? await sim.form('/oauth/token', fields)
+          : how === 'query'
+            ? await sim.call('POST', `/api/v3/oauth/token?${String(new URLSearchParams(fields))}`)
+            : how === 'multipart'
+              ? await sim.call('POST', '/oauth/token', { body: multipart(fields) })
+              : await sim.json('POST', '/oauth/token', fields);
+      expect(answer.status).toBe(200);
+      expect(answer.body).toMatchObject({
+        token_type: 'Bearer',
+        expires_in: 21600,
+        athlete: { resource_state: 2 },
+      });
+    },
+  );
 
-  it('answers token_type, expires_at, expires_in, both tokens and, to an exchange only, the athlete', async () => {
+  it("Strava's token endpoint answers token_type, expires_at, expires_in and both tokens, and the athlete to an exchange", async () => {
     const { body } = await sim.exchange((await code()).code);
     const fields = ['access_token', 'expires_at', 'expires_in', 'refresh_token', 'token_type'];
     expect(Object.keys(body).sort()).toEqual([...fields, 'athlete'].sort());
     expect(Object.keys((await sim.refresh(body.refresh_token)).body).sort()).toEqual(fields);
   });
 
-  it('lets a code be used once only', async () => {
+  it("Strava's token endpoint answers 400 to the second use of a code", async () => {
     const { code: once } = await code();
     expect((await sim.exchange(once)).status).toBe(200);
     const again = await sim.exchange(once);
@@ -151,7 +171,7 @@ describe('the token endpoint', () => {
     expect(again.body.errors).toEqual([{ resource: 'AuthorizationCode', field: 'code', code: 'invalid' }]);
   });
 
-  it('gives access tokens that live six hours, expires_at being real epoch seconds', async () => {
+  it('a Strava access token is valid for six hours, with expires_at in real epoch seconds', async () => {
     const { body } = await sim.exchange((await code()).code);
     expect(body.expires_at).toBe(sim.time.nowMs() / 1000 + 21600);
     sim.time.advance(6 * HOUR_MS - 1);
@@ -165,14 +185,14 @@ describe('the token endpoint', () => {
     });
   });
 
-  it('returns the same tokens to an early refresh, while more than one hour is left', async () => {
+  it('a Strava refresh returns the same tokens while more than one hour is left', async () => {
     const { accessToken, refreshToken } = await sim.connect();
     sim.time.advance(5 * HOUR_MS - 1000);
     const { body } = await sim.refresh(refreshToken);
     expect(body).toMatchObject({ access_token: accessToken, refresh_token: refreshToken, expires_in: 3601 });
   });
 
-  it('rotates the refresh token in the last hour: the old one dies, and the answer has no athlete', async () => {
+  it('a Strava refresh in the last hour rotates the refresh token, revokes the old refresh token and answers no athlete', async () => {
     const { accessToken, refreshToken } = await sim.connect();
     sim.time.advance(5 * HOUR_MS);
     const { body } = await sim.refresh(refreshToken);
@@ -185,7 +205,7 @@ describe('the token endpoint', () => {
     expect((await sim.refresh(body.refresh_token)).status).toBe(200);
   });
 
-  it('sends no rate headers', async () => {
+  it("Strava's token endpoint sends no rate headers", async () => {
     const { headers } = await sim.exchange((await code()).code);
     expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
   });
@@ -194,15 +214,15 @@ describe('the token endpoint', () => {
     [{ client_secret: 's', code: 'x' }, 'client_id'],
     [{ client_id: '1', code: 'x' }, 'client_secret'],
     [{ client_id: '1', client_secret: 's', grant_type: 'password' }, 'grant_type'],
-  ])('answers %j with 400 and a Fault', async (fields, field) => {
+  ])("Strava's token endpoint answers 400 to %j and names %s in the Fault", async (fields, field) => {
     const { status, body } = await sim.form('/oauth/token', fields);
     expect(status).toBe(400);
     expect(body.errors[0]).toMatchObject({ resource: 'Application', field });
   });
 });
 
-describe('a grace for rotated refresh tokens', () => {
-  it('keeps the old one alive as long as configured', async () => {
+describe("Strava's grace for rotated refresh tokens", () => {
+  it('a rotated Strava refresh token works until the configured grace ends', async () => {
     await sim.close();
     sim = await Harness.open({ refreshGraceSeconds: 60 });
     const { refreshToken } = await sim.connect();
@@ -215,10 +235,10 @@ describe('a grace for rotated refresh tokens', () => {
   });
 });
 
-describe('an ended connection', () => {
+describe('end of a Strava connection', () => {
   const basic = { authorization: `Basic ${Buffer.from('4711:strava-client-secret').toString('base64')}` };
 
-  it('is ended by POST /oauth/deauthorize with the access token, after which every call answers 401', async () => {
+  it('POST /oauth/deauthorize ends the grant, and every later call gets 401', async () => {
     const { accessToken, refreshToken } = await sim.connect();
     const { status, body } = await sim.form('/oauth/deauthorize', { access_token: accessToken });
     expect(status).toBe(200);
@@ -231,7 +251,7 @@ describe('an ended connection', () => {
   });
 
   it.each(['accessToken', 'refreshToken'] as const)(
-    'is ended by POST /oauth/revoke of its %s',
+    'POST /oauth/revoke of the %s ends the grant',
     async (which) => {
       const connected = await sim.connect();
       const fields = { token: connected[which], token_type_hint: 'access_token' };
@@ -241,22 +261,22 @@ describe('an ended connection', () => {
     },
   );
 
-  it('is revoked already for an unknown token, while a missing one is 400', async () => {
+  it('POST /oauth/revoke answers 200 to an unknown token and 400 without a token', async () => {
     expect((await sim.form('/oauth/revoke', { token: 'nobody' }, basic)).status).toBe(200);
     const { status, body } = await sim.form('/oauth/revoke', {}, basic);
     expect(status).toBe(400);
     expect(body.errors[0]).toMatchObject({ field: 'token', code: 'required' });
   });
 
-  it('is not ended without HTTP Basic credentials', async () => {
+  it('POST /oauth/revoke answers 401 without HTTP Basic credentials and keeps the grant', async () => {
     const { accessToken } = await sim.connect();
     expect((await sim.form('/oauth/revoke', { token: accessToken })).status).toBe(401);
     expect((await sim.get('/api/v3/athlete', accessToken)).status).toBe(200);
   });
 });
 
-describe('an app that is not what it was', () => {
-  it('answers 403 Application/Status/Inactive without a subscription', async () => {
+describe('states of a Strava app', () => {
+  it('under the fault app_inactive Strava answers 403 Application/Status/Inactive', async () => {
     const { accessToken } = await sim.connect();
     await sim.sim('/faults', { vendor: 'strava', kind: 'app_inactive' });
     const { status, body } = await sim.get('/api/v3/athlete', accessToken);
@@ -264,7 +284,7 @@ describe('an app that is not what it was', () => {
     expect(body.errors).toEqual([{ resource: 'Application', field: 'Status', code: 'Inactive' }]);
   });
 
-  it('answers 403 to the athlete above its capacity, and lets the connected ones in again', async () => {
+  it('Strava answers 403 to an athlete above the capacity of the app, and a connected athlete can consent again', async () => {
     await sim.close();
     sim = await Harness.open({ apps: { strava: { athleteCapacity: 1 } } });
     const first = await sim.connect();
@@ -276,7 +296,7 @@ describe('an app that is not what it was', () => {
     expect((await sim.get(`${AUTHORIZE}&athlete_id=${first.id}`)).status).toBe(302);
   });
 
-  it('lets in only its own client when started with credentials', async () => {
+  it("Strava's token endpoint accepts only the configured client secret", async () => {
     await sim.close();
     sim = await Harness.open({ apps: { strava: { clientId: '4711', clientSecret: 'right' } } });
     const { code: issued } = await code();

@@ -1,5 +1,5 @@
 import { type FastifyInstance } from 'fastify';
-import { type TokenPair } from '../../core/index.js';
+import { basicCredentials, type TokenPair } from '../../core/index.js';
 import { athleteJson, summaryAthlete } from '../athlete-json.js';
 import { badRequest, StravaFault, TOO_MANY_ATHLETES } from '../strava-fault.js';
 import { type Strava } from '../strava.js';
@@ -7,7 +7,7 @@ import { checkClient, type Fields, fieldsOf } from './credentials.js';
 
 export function tokenRoutes(app: FastifyInstance, strava: Strava, path: string): void {
   app.post(path, { config: { endpoint: 'token' } }, (request, reply) => {
-    const fields = fieldsOf(request);
+    const fields = { ...fieldsOf(request), ...basicCredentials(request.headers.authorization) };
     checkClient(strava.core.app('strava'), fields);
     void reply.type('application/json; charset=utf-8').send(answer(strava, fields));
   });
@@ -16,7 +16,7 @@ export function tokenRoutes(app: FastifyInstance, strava: Strava, path: string):
 function answer(strava: Strava, fields: Fields): string {
   switch (fields['grant_type']) {
     case 'authorization_code':
-    // Old clients leave the grant type out when they exchange a code.
+    // Older clients send no grant type when they exchange a code.
     case undefined:
       return exchanged(strava, fields['code']);
     case 'refresh_token':
@@ -34,7 +34,7 @@ function exchanged(strava: Strava, code = ''): string {
   return athleteJson({ ...tokenFields(pair), athlete });
 }
 
-/** The athlete comes with the exchange only. */
+/** The answer to a refresh has no athlete. The answer to an exchange has one. */
 function refreshed(strava: Strava, refreshToken = ''): string {
   const pair = strava.tokens.refresh(refreshToken);
   if (!pair) throw badRequest('RefreshToken', 'refresh_token');

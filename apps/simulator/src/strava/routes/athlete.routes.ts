@@ -1,13 +1,11 @@
 import { type FastifyInstance } from 'fastify';
-import { authenticate, authenticateReader } from '../access.js';
+import { authenticate, authenticateReader, isVisibleWith } from '../access.js';
 import { athleteJson, detailedAthlete, summaryAthlete } from '../athlete-json.js';
-import { listPage, type ListingQuery } from '../listing.js';
+import { type ListingQuery, listPage } from '../listing.js';
 import { badRequest } from '../strava-fault.js';
-import { DEFAULT_PAGE_SIZE, LARGEST_PAGE_SIZE } from '../strava-facts.js';
+import { DEFAULT_PAGE_SIZE, JSON_TYPE, LARGEST_PAGE_SIZE } from '../strava-facts.js';
 import { type Strava } from '../strava.js';
-import { isVisibleWith } from '../visibility.js';
-import { JSON_TYPE } from './json-type.js';
-import { wholeNumber } from './query.js';
+import { wholeNumber } from './fields.js';
 
 export function athleteRoutes(app: FastifyInstance, strava: Strava): void {
   app.get('/athlete', { config: { endpoint: 'athlete' } }, (request, reply) => {

@@ -4,7 +4,7 @@ import { badRequest } from '../strava-fault.js';
 import { type Strava } from '../strava.js';
 import { type Subscription } from '../subscriptions.js';
 
-/** Spoken to with the app's id and secret, by no athlete. */
+/** Routes of the app's subscription, authorized by the app's id and secret. */
 export function subscriptionRoutes(app: FastifyInstance, strava: Strava): void {
   const config = { endpoint: 'push_subscriptions' };
   const { subscriptions } = strava;

@@ -9,5 +9,6 @@ set
   finished_at = now(),
   updated_at = now()
 where id = $1
-  and turn = $2
+  and fence = $2
   and status = 'started'
+returning *

@@ -1,4 +1,4 @@
--- Gives the turn back until later; answers how long that is by the database's clock.
+-- Ends the lease. The import is due again after $4 ms. Returns its row.
 update import_jobs
 set
   status = $3,
@@ -9,6 +9,6 @@ set
   leased_until = null,
   updated_at = now()
 where id = $1
-  and turn = $2
+  and fence = $2
   and status = 'started'
-returning retry_after
+returning *

@@ -1,10 +1,10 @@
--- Brings the nights of these users and dates to what the sessions say, and answers those that another event than the
--- one named has made, or none: the caller knows the others.
+-- Derives the nights of these users and dates from the sessions. Returns the nights whose event is not the key's: the caller
+-- knows the others.
 with touched as (
   select user_id, date, event_id
-  from unnest(string_to_array($1, chr(30), ''), $2::date[], string_to_array($3, chr(30), '')) as named (user_id, date, event_id)
+  from unnest(string_to_array($1, chr(30), ''), $2::date[], string_to_array($3, chr(30), '')) as key (user_id, date, event_id)
 ), night as (
-  select touched.user_id, touched.date, touched.event_id as named, longest.*
+  select touched.user_id, touched.date, touched.event_id as key_event_id, longest.*
   from touched
   left join lateral (
     select duration_minutes, quality_score, vendor, captured_at, event_id
@@ -13,7 +13,7 @@ with touched as (
       and sleep_session.date = touched.date
       and state = 'scored'
       and not nap
-    -- What a vendor measured before what a client said; false sorts first.
+    -- A vendor's record wins over a client's; false sorts first.
     order by source = 'ingest', duration_minutes desc, captured_at desc, payload_hash desc
     limit 1
   ) as longest on true
@@ -29,7 +29,7 @@ with touched as (
     vendor = excluded.vendor,
     captured_at = excluded.captured_at,
     event_id = excluded.event_id
-  -- All of it: the same event id may come again with other content, hours later.
+  -- Compares all columns: the same event id may come again with other content, hours later.
   where (kept.event_id, kept.duration_minutes, kept.quality_score, kept.vendor, kept.captured_at)
     is distinct from
     (excluded.event_id, excluded.duration_minutes, excluded.quality_score, excluded.vendor, excluded.captured_at)
@@ -46,4 +46,4 @@ select
 from night
 left join written on written.user_id = night.user_id and written.date = night.date
 left join removed on removed.user_id = night.user_id and removed.date = night.date
-where night.event_id is distinct from night.named
+where night.event_id is distinct from night.key_event_id

@@ -9,20 +9,25 @@ from unnest(
   string_to_array($1, chr(30), ''), $2::text[], string_to_array($3, chr(30), ''), $4::date[], $5::text[], $6::int[],
   $7::float8[], $8::bool[], $9::text[], $10::bigint[], $11::float8[], $12::bigint[], string_to_array($13, chr(30), ''),
   string_to_array($14, chr(30), ''), $15::float8[]
-) as said (
+) as sent (
   user_id, source, record_id, date, vendor, duration_minutes, quality_score, nap, state, revision, captured_at_ms,
   payload_hash, event_id, raw, received_at_ms
 )
 where not exists (
   select 1
   from sleep_erasure
-  where sleep_erasure.user_id = said.user_id
-    and sleep_erasure.source = said.source
-    and sleep_erasure.erased_at >= to_timestamp(said.received_at_ms / 1000)
+  where sleep_erasure.user_id = sent.user_id
+    and sleep_erasure.source = sent.source
+    and (
+      sleep_erasure.erased_at >= to_timestamp(sent.received_at_ms / 1000)
+      -- An app may send a night again after the deletion. The night is refused until an athlete of this subject exists again. The new
+      -- athlete is found by subject, because the id differs if an issuer was configured since.
+      or not exists (select 1 from athlete where athlete.subject = sent.user_id)
+    )
 )
 on conflict (user_id, source, record_id) do update
 set
-  -- Whoever says that a record is gone need not know where it was.
+  -- An event of a deletion does not know the record's date.
   date = case when excluded.state = 'deleted' then kept.date else excluded.date end,
   former_dates = case
     when excluded.state = 'deleted' or excluded.date = kept.date then kept.former_dates

@@ -1,13 +1,25 @@
--- Calls that the connected athletes' streams still take, and when the last deferred one may be made.
-select activity.athlete_id, count(*)::int as calls, max(stream_fetch_deferred_until) as not_before
-from activity
-join connection
-  on connection.athlete_id = activity.athlete_id
-  and connection.provider = 'strava'
+-- Calls that streams at a vendor ($2) still take for the athletes connected to it, and the end of each athlete's last deferral. $1: most
+-- attempts.
+with changed as (
+  select athlete_id, sum(change) as calls
+  from stream_count_change
+  where provider = $2
+    and (status in ('pending', 'deferred') or (status = 'failed' and retries < $1))
+  group by athlete_id
+)
+select
+  connection.athlete_id,
+  (coalesce(stream_count_left.calls, 0) + coalesce(changed.calls, 0))::int as calls,
+  (
+    select max(stream_fetch_deferred_until)
+    from activity
+    where activity.athlete_id = connection.athlete_id
+      and activity.provider = $2
+      and stream_fetch_status = 'deferred'
+  ) as not_before
+from connection
+left join stream_count_left using (athlete_id, provider)
+left join changed using (athlete_id)
+where connection.provider = $2
   and connection.status = 'active'
-where external_activity_id is not null
-  and stream_fetch_status in ('pending', 'failed', 'deferred')
-  and stream_fetch_due_at(
-    stream_fetch_status, stream_fetch_attempted_at, stream_fetch_retry_count, stream_fetch_deferred_until, $1, $2
-  ) is not null
-group by activity.athlete_id
+  and coalesce(stream_count_left.calls, 0) + coalesce(changed.calls, 0) > 0

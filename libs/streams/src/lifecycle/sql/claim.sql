@@ -1,5 +1,6 @@
--- The right to one attempt, for whoever is first. Every guard is in here: nobody asks before and acts after. It is not waited
--- for on disk: one that a crash of the server forgets is claimed again, and only the first to end still finds `fetching`.
+-- Claims an activity for one attempt; the first worker wins. All conditions are in this statement, so there is no gap between
+-- check and write. The commit does not wait for the disk. If a crash of the server loses the claim, another worker may get a
+-- claim with the same fence. Then only the first outcome of these two workers is written: the second write no longer finds `fetching`.
 update activity
 set
   stream_fetch_status = 'fetching',

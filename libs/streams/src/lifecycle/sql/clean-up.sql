@@ -1,4 +1,4 @@
--- Whoever had them is dead, or so slow that it must not matter any more: the fence turns a late answer away.
+-- Ends attempts whose worker is dead or too slow. The raised fence rejects a late write.
 update activity
 set
   stream_fetch_status = 'failed',

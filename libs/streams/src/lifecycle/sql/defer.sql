@@ -1,4 +1,4 @@
--- Nobody's fault, so no attempt is burnt. $5: 1 where the vendor had nothing yet.
+-- A deferral uses no attempt. $5: 1 if the vendor had no streams yet, otherwise 0.
 update activity
 set
   stream_fetch_status = 'deferred',

@@ -1,8 +1,8 @@
--- What an athlete's backfill fetches next: the newest first, as athletes look at it.
-select id, external_activity_id
+-- The next activities of an athlete's backfill at a vendor ($5), newest first: athletes look at new activities first.
+select id, provider, external_activity_id
 from activity
 where athlete_id = $1
-  and provider = 'strava'
+  and provider = $5
   and external_activity_id is not null
   and stream_fetch_status in ('pending', 'failed', 'deferred')
   and stream_fetch_due_at(

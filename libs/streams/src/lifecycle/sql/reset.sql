@@ -1,10 +1,11 @@
--- Back to the beginning, where there is one: what has been unavailable from the start has nothing to fetch. What was stored
--- stays until something new is.
+-- Puts an activity back to `pending`. An `unavailable` activity that has nothing to fetch stays `unavailable`:
+-- a manual entry, or an activity of a vendor without streams ($2: the vendors with streams). Stored streams stay
+-- until new streams replace them.
 update activity
 set
-  -- What became a manual entry only later is asked for once more: only an attempt makes it unavailable.
+  -- An activity that became a manual entry later is tried once more: only an attempt makes it unavailable.
   stream_fetch_status = case
-    when stream_fetch_status = 'unavailable' and (manual or external_activity_id is null) then 'unavailable'
+    when stream_fetch_status = 'unavailable' and (manual or external_activity_id is null or provider <> all ($2)) then 'unavailable'
     else 'pending'
   end,
   stream_fetch_error = null,

@@ -1,5 +1,6 @@
--- As base64: two thirds of what the driver would be sent of a bytea, and decoded in half the time.
+-- The body as base64: two thirds of the bytes that the driver receives for a bytea, decoded in half the time.
 select encode(body, 'base64') as body
 from activity_stream
-where activity_id = $1
-  and etag = $2
+where athlete_id = $1
+  and activity_id = $2
+  and etag = $3

@@ -1,1 +1,2 @@
 export { Athlete } from '#connections';
+export { type Generated } from '#training-world';

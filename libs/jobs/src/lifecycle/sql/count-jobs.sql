@@ -1,3 +1,0 @@
-select status, count(*)::integer as jobs
-from jobs
-group by status

@@ -1,0 +1,15 @@
+import { type Config } from '../config/config.js';
+
+const DAY_MS = 86_400_000;
+const CORE_DAYS = 7;
+export const CORE_KEPT_MS = CORE_DAYS * DAY_MS;
+
+/**
+ * The longest time between an event and its handling. The event may wait in the stream, then as a dead letter, and then, after a replay, in
+ * the stream again. One more day is for messages that a worker is handling.
+ *
+ * Erasures are kept for this time, so that a late event never brings deleted data back.
+ */
+export function longestWaitMs({ dlqRetentionDays }: Pick<Config['nats'], 'dlqRetentionDays'>): number {
+  return (CORE_DAYS + dlqRetentionDays + CORE_DAYS + 1) * DAY_MS;
+}

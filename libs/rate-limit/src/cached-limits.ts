@@ -1,0 +1,196 @@
+import { type TimeScale } from '#platform';
+import { beginsWithRequest, type CallClass, type CounterPolicy, type VendorPolicy } from './policy.js';
+import { ceilingAt, releasedAtMs } from './ceilings.js';
+import { type OpenWindows, type Window, type Windows, windowFrom, windowsAt } from './windows.js';
+
+// A counter outlives its window by a minute, so that the answer to a late call can still be settled.
+const EXTRA_LIFETIME_MS = 60_000;
+// The expiry of a counter whose window has been begun by a request: that request's charge has set it.
+const IS_SET = 0;
+
+export interface CachedWindows extends Windows {
+  readonly keys: readonly string[];
+  /** The Redis key's text after a charge that begins one of these windows, with `now` for the ms of the charge. Empty if none is new. */
+  readonly begins: string;
+}
+
+/** How far one class may fill each counter under the cached windows and limits, valid until a reserve is released. */
+export interface ClassCeilings {
+  readonly limits: string;
+  readonly windows: CachedWindows;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly ceilings: readonly number[];
+  /** Ceiling and expiry of each counter. Texts, since ioredis would make them of numbers again for every charge. */
+  readonly args: readonly string[];
+}
+
+/**
+ * This process's cache of a vendor's Redis state: the offset of Redis' clock, the limits, the current windows and each class's
+ * ceilings. The cache may be stale: acquire.lua rejects stale limits and windows, and the script's answer corrects the cache.
+ *
+ * One Redis key has the limits, and the windows that began with a request: `520 5100 1763542000000@1763542000003+6000? -`. So a charge is made
+ * under the actual limits and windows or not at all. Windows aligned to the epoch follow from the clock and are not in the key.
+ */
+export class CachedLimits {
+  /** The Redis key's text. */
+  text = '';
+  /** The limits in `text`: numbers separated by blanks, in the order of the counters. */
+  limits = '';
+  /** The windows in `text`, by the position of their counters. A window in which no call was made is left out. */
+  private open: ReadonlyArray<Window | undefined> = [];
+  /** Redis' clock minus this process's. */
+  private skewMs = 0;
+  private windows: CachedWindows | undefined;
+  private readonly ceilingsByClass = new Map<CallClass, ClassCeilings>();
+
+  constructor(
+    private readonly policy: VendorPolicy,
+    private readonly scale: TimeScale,
+  ) {}
+
+  nowMs(): number {
+    return Date.now() + this.skewMs;
+  }
+
+  setClock(nowMs: number): void {
+    this.skewMs = nowMs - Date.now();
+  }
+
+  /** The limits of the newest vendor answer that this process knows, also while Redis is away. */
+  limitsNow(): number[] {
+    if (this.limits === '') return this.policy.counters.map(({ limit }) => limit);
+    return this.limits.split(' ').map(Number);
+  }
+
+  /** Takes over the key's text. Returns true if its windows differ from the cached ones. */
+  adopt(text: string): boolean {
+    if (text === this.text) return false;
+    const parts = text.split(' ');
+    const count = this.policy.counters.length;
+    const open = parseWindows(this.policy, parts.slice(count), this.scale.factor);
+    const [known, current] = [this.open, open].map((windows) => textOf(this.policy, '', windows));
+    this.text = text;
+    this.limits = parts.slice(0, count).join(' ');
+    if (known === current) return false;
+    this.useWindows(open);
+    return true;
+  }
+
+  get openWindows(): OpenWindows {
+    return this.open;
+  }
+
+  /** Leaves out the windows without a call: the next call begins other ones. */
+  forgetEmpty(used: readonly number[]): void {
+    this.useWindows(this.open.map((window, index) => (used[index] === 0 ? undefined : window)));
+  }
+
+  private useWindows(open: OpenWindows): void {
+    this.open = open;
+    this.windows = undefined;
+  }
+
+  /** The cached windows while calls may still be charged to them. After that, computes and caches the current windows. */
+  windowsNow(): CachedWindows {
+    const nowMs = this.nowMs();
+    const last = this.windows;
+    if (last && nowMs >= last.fromMs && nowMs < last.untilMs) return last;
+    const current = this.windowsAt(nowMs);
+    // A new window begins at the moment of its first charge, so it is computed for each charge.
+    this.windows = current.begins ? undefined : current;
+    return current;
+  }
+
+  windowsAt(nowMs: number): CachedWindows {
+    const { counters } = this.policy;
+    const current = windowsAt(counters, nowMs, this.scale.factor, this.open);
+    const keys = counters.map(({ key }, index) => `${key}${at(current.windows, index).id}`);
+    const begins = current.areNew.includes(true)
+      ? textOf(this.policy, this.limits, current.windows, current.areNew)
+      : '';
+    return { ...current, keys, begins };
+  }
+
+  /** Cached until the windows or limits change, or until a reserve is released. */
+  ceilingsOf(callClass: CallClass, windows: CachedWindows): ClassCeilings {
+    const nowMs = this.nowMs();
+    const known = this.ceilingsByClass.get(callClass);
+    if (known?.windows === windows && known.limits === this.limits && nowMs < known.untilMs) return known;
+    const { factor } = this.scale;
+    const limits = this.limitsNow();
+    const ceilings = this.policy.counters.map((counter, index) =>
+      ceilingAt(counter, at(limits, index), callClass, at(windows.windows, index), nowMs, factor),
+    );
+    const releases = this.policy.counters.map((counter, index) =>
+      releasedAtMs(counter, at(windows.windows, index), factor),
+    );
+    const expiries = this.policy.counters.map((counter, index) =>
+      beginsWithRequest(counter) && !at(windows.areNew, index)
+        ? IS_SET
+        : expiresAtMs(at(windows.windows, index)),
+    );
+    const current: ClassCeilings = {
+      limits: this.limits,
+      windows,
+      fromMs: nowMs,
+      untilMs: Math.min(...releases.filter((releaseMs) => releaseMs > nowMs)),
+      ceilings,
+      args: ceilings.flatMap((ceiling, index) => [String(ceiling), String(at(expiries, index))]),
+    };
+    this.ceilingsByClass.set(callClass, current);
+    return current;
+  }
+}
+
+export const expiresAtMs = ({ endsAtMs, lateMs = 0 }: Window) =>
+  Math.ceil(endsAtMs + lateMs + EXTRA_LIFETIME_MS);
+
+/** The element of one counter, from an array with one element per counter of the policy. */
+export function at<T>(perCounter: readonly T[], index: number): T {
+  return perCounter[index] as T;
+}
+
+const NO_WINDOW = '-';
+const BEGUN_WINDOW = /^(\d+)@(\d+)\+(\d+)(\??)$/;
+
+/** Writes the Redis key's text. Each window that began with a request is `id@start+late`, with a `?` until an answer has shown `late`. */
+export function textOf(
+  { counters }: VendorPolicy,
+  limits: string,
+  open: OpenWindows,
+  areNew: readonly boolean[] = [],
+): string {
+  const windows = counters.flatMap((counter, index) =>
+    beginsWithRequest(counter) ? [windowText(open[index], areNew[index] ?? false)] : [],
+  );
+  return [limits, ...windows].join(' ');
+}
+
+function windowText(window: Window | undefined, isNew: boolean): string {
+  if (!window) return NO_WINDOW;
+  return `${window.id}@${isNew ? 'now' : window.startsAtMs}+${window.lateMs ?? 0}${window.isAnswered ? '' : '?'}`;
+}
+
+function parseWindows({ counters }: VendorPolicy, texts: readonly string[], scale: number): OpenWindows {
+  const left = [...texts];
+  return counters.map((counter) =>
+    beginsWithRequest(counter) ? parseWindow(left.shift() ?? NO_WINDOW, counter, counters, scale) : undefined,
+  );
+}
+
+function parseWindow(
+  text: string,
+  counter: CounterPolicy,
+  counters: readonly CounterPolicy[],
+  scale: number,
+): Window | undefined {
+  const [, id, startsAtMs, lateMs, unanswered] = BEGUN_WINDOW.exec(text) ?? [];
+  if (id === undefined) return undefined;
+  return {
+    ...windowFrom(Number(startsAtMs), counter, counters, scale),
+    id: Number(id),
+    lateMs: Number(lateMs),
+    isAnswered: !unanswered,
+  };
+}

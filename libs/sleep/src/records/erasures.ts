@@ -1,0 +1,54 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  CLOCKS_DIFFER_MS,
+  type Config,
+  CONFIG,
+  Database,
+  deletePast,
+  longestWaitMs,
+  prepared,
+  type Sql,
+  Sweeps,
+} from '#platform';
+import { type NightSource } from '../normalise/session.js';
+
+const EVERY_MS = 3_600_000;
+
+const PURGE = prepared(
+  'purge sleep erasures',
+  `
+    delete from sleep_erasure
+    where ctid = any(array(
+      select ctid
+      from sleep_erasure
+      where erased_at < now() - $1::float8 * interval '1 millisecond'
+      limit $2
+    ))`,
+);
+
+/** Makes save-sessions.sql refuse events received before now. NATS sets the time of receipt: the margin covers a NATS clock ahead. */
+export async function rememberErasure(sql: Sql, userId: string, source: NightSource): Promise<void> {
+  const statement = `
+    insert into sleep_erasure (user_id, source, erased_at)
+    values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+    on conflict (user_id, source) do update set erased_at = excluded.erased_at`;
+  await sql.query(statement, [userId, source, CLOCKS_DIFFER_MS]);
+}
+
+/** Purges an erasure when no event that it refuses can wait anywhere any more. Runs hourly. TIME_SCALE does not shorten the wait. */
+@Injectable()
+export class Erasures implements OnApplicationBootstrap {
+  constructor(
+    private readonly database: Database,
+    private readonly sweeps: Sweeps,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'nats'>,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.sweeps.every('sleep erasures', EVERY_MS, () => this.runOnce());
+  }
+
+  async runOnce(): Promise<void> {
+    await deletePast(this.database, PURGE, longestWaitMs(this.config.nats));
+  }
+}

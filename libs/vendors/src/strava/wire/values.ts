@@ -1,0 +1,18 @@
+import { z } from 'zod';
+
+const LARGEST_INT = 2_147_483_647;
+
+/** Strava sends ids as numbers. `parseJson` turns those beyond 2^53 into strings, so that no digit is lost. */
+export const Id = z.union([z.int().nonnegative().transform(String), z.string().regex(/^\d{1,20}$/)]);
+export const Seconds = z.number().min(0).max(LARGEST_INT).transform(Math.round);
+export const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+export const numberOr = (otherwise: number) =>
+  z
+    .number()
+    .nullish()
+    .transform((value) => value ?? otherwise);
+export const flag = z
+  .boolean()
+  .nullish()
+  .transform((value) => value ?? false);

@@ -1,0 +1,10 @@
+drop index athlete_identity;
+drop index oauth_flow_confirm_hash;
+alter table oauth_flow
+  drop column account,
+  drop column code,
+  drop column scope,
+  drop column confirm_hash,
+  drop column browser_hash,
+  drop column confirm_until,
+  drop column used_at;

@@ -1,0 +1,2 @@
+drop table sign_in_code;
+drop table session;

@@ -1,0 +1,2 @@
+drop index connection_ending;
+drop index activity_sync_oldest;

@@ -1,0 +1,1 @@
+drop index sleep_session_date;

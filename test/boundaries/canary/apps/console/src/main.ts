@@ -1,0 +1,1 @@
+export { Inner } from '../../../libs/connections/src/inner.js';

@@ -1,0 +1,3 @@
+import { type Upwards } from '#platform';
+
+export type Generated = Upwards;

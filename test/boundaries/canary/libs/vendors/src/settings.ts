@@ -1,0 +1,1 @@
+export { strava } from './strava/vendor.js';

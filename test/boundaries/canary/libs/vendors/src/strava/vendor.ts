@@ -1,0 +1,1 @@
+export { oura as strava } from '../oura/vendor.js';
