@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../harness/eventually.js';
 import { type AddonAnswer, EPISODES, get, PlaybackWorld, streamPath } from '../harness/playback.js';
@@ -200,25 +199,31 @@ describe("each of the broker's faults is one cause", () => {
 });
 
 describe('requests of one client', () => {
-  it('a hundred identical requests at two replicas make one call to the broker', async () => {
+  // They join one call only while the broker takes its second, so there are no more of them than a busy machine admits in that time.
+  it('twenty identical requests at two replicas make one call to the broker', async () => {
     await world.simulator.fault('broker', 'resolve', 'slow', { delay_ms: SLOW_MS });
     const before = await resolvesSoFar();
     const viewer = newSession();
     const answers = await Promise.all(
-      times(100, (index) => get(index % 2 ? api : replica, streamPath(viewer))),
+      times(20, (index) => get(index % 2 ? api : replica, streamPath(viewer))),
     );
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
     expect(answers[0]?.body.streams).toHaveLength(2);
     expect((await resolvesSoFar()) - before).toBe(1);
   });
 
-  it('a viewer who switches through five episodes in 200 ms gets the last episode, and superseded for the others', async () => {
+  it('a viewer who switches through five episodes gets the last episode, and superseded for the others', async () => {
     await world.simulator.fault('broker', 'resolve', 'slow', { delay_ms: SLOW_MS });
     const viewer = newSession();
+    const before = await resolvesSoFar();
     const requests: Array<Promise<AddonAnswer>> = [];
     for (const episode of EPISODES) {
       requests.push(get(api, streamPath(viewer, episode)));
-      await pause(40);
+      // Requests on different connections may overtake each other.
+      await eventually(
+        `${episode} is requested`,
+        async () => (await resolvesSoFar()) - before >= requests.length,
+      );
     }
     const answers = await Promise.all(requests);
     const reasons = answers.map(({ body }) => body.reason);
