@@ -3,7 +3,8 @@ import './launcher/node-version.mjs';
 import { ensureBuilt } from './launcher/build.mjs';
 import { ensureConsoleTypes } from './launcher/console.mjs';
 import { inRoot, root } from './launcher/files.mjs';
-import { ensurePackages, runJest, tool } from './launcher/packages.mjs';
+import { runJest } from './launcher/jest.mjs';
+import { ensurePackages, tool } from './launcher/packages.mjs';
 import { run } from './launcher/run.mjs';
 import { endLine, readArguments } from './launcher/terminal.mjs';
 

@@ -2,9 +2,10 @@
 import './launcher/node-version.mjs';
 import path from 'node:path';
 import { ensureBuilt } from './launcher/build.mjs';
+import { runTests } from './launcher/jest.mjs';
 import { lastRelease } from './launcher/last-release.mjs';
 import { browserIn, optionalIn, programsFor } from './launcher/programs.mjs';
-import { ensurePackages, runJest } from './launcher/packages.mjs';
+import { ensurePackages } from './launcher/packages.mjs';
 import { run } from './launcher/run.mjs';
 import { startThrowAwayServers } from './launcher/servers.mjs';
 import { Failure } from './launcher/terminal.mjs';
@@ -35,8 +36,11 @@ await run(async ({ args, children }) => {
     COMPOSE_PATH,
     LAST_RELEASE_PATH,
   };
-  const { code, counts } = await runJest(children, args, { env });
+  const { code, counts, flaky, longest } = await runTests(children, args, { env });
   if (!counts) throw new Failure('jest ended without a report, so the results of the tests are unknown.');
+  console.log('The longest files:');
+  for (const { file, seconds } of longest) console.log(`${seconds.toFixed(1).padStart(6)} s  ${file}`);
+  for (const line of flaky) console.log(`flaky: ${line}`);
   console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   const hasRunTests = counts.passed + counts.failed > 0;
   return hasRunTests ? code : code || 1;

@@ -1,5 +1,4 @@
-// The npm packages of the project: installs them and runs jest from them.
-import { mkdirSync, rmSync } from 'node:fs';
+// The npm packages of the project.
 import path from 'node:path';
 import { cacheFolder, inRoot, isReleased, readJson, root, whileHolding } from './files.mjs';
 import { Failure, step } from './terminal.mjs';
@@ -54,29 +53,3 @@ async function install(children) {
 
 // npm prints the reason first and then its manual.
 const firstLines = (output) => output.trimEnd().split('\n').slice(0, 12).join('\n');
-
-/** Runs jest and returns its exit code, its output and its counts; the counts are null when jest wrote no report. */
-export async function runJest(children, args, { env = process.env, stdio = 'inherit' } = {}) {
-  const report = path.join(cacheFolder, `jest-${process.pid}.json`);
-  mkdirSync(cacheFolder, { recursive: true });
-  const command = [tool('jest', 'bin', 'jest.js'), '--json', `--outputFile=${report}`, ...args];
-  const nodeOptions = '--experimental-vm-modules --disable-warning=ExperimentalWarning';
-  const { code, output } = await children.run('jest', process.execPath, command, {
-    cwd: root,
-    env: { ...env, NODE_OPTIONS: [env.NODE_OPTIONS, nodeOptions].filter(Boolean).join(' ') },
-    stdio,
-  });
-  const counts = countsOf(readJson(report));
-  rmSync(report, { force: true });
-  return { code, output, counts };
-}
-
-/** The counts of a jest report. A test file that cannot be loaded counts as one failure. */
-export function countsOf(report) {
-  if (!report) return null;
-  return {
-    passed: report.numPassedTests,
-    failed: report.numFailedTests + report.numRuntimeErrorTestSuites,
-    skipped: report.numPendingTests + report.numTodoTests,
-  };
-}

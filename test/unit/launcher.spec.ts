@@ -18,7 +18,6 @@ interface Launcher {
   'node-version': { problemWithNode(version: string): string | null };
   packages: {
     isInstalledFrom(lockfile: object | null, record: object | null): boolean;
-    countsOf(report: object | null): object | null;
   };
   ports: {
     nextFreePort(wanted: number, taken?: number[]): Promise<number>;
@@ -371,21 +370,6 @@ describe('the NATS configuration', () => {
     expect(natsConfiguration({ ...given, version: '2.12.0', isDurable: false })).not.toContain(
       'sync_interval',
     );
-  });
-});
-
-describe('test counts', () => {
-  it('countsOf counts a test file that cannot be loaded as a failure', async () => {
-    const { countsOf } = await launcher('packages');
-    const report = {
-      numPassedTests: 3,
-      numFailedTests: 1,
-      numRuntimeErrorTestSuites: 1,
-      numPendingTests: 2,
-      numTodoTests: 1,
-    };
-    expect(countsOf(report)).toEqual({ passed: 3, failed: 2, skipped: 3 });
-    expect(countsOf(null)).toBeNull();
   });
 });
 
