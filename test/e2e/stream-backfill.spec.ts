@@ -5,7 +5,7 @@ import { Proxy } from '../harness/proxy.js';
 import { required } from '../harness/servers.js';
 import { type ImportBody, World } from '../harness/world.js';
 
-const MANY = 160;
+const MANY = 200;
 // The test lowers Strava's read limit to FEW, so the backfill of MANY activities takes long on any machine. SHARE_OF_FEW is the part of
 // this limit that the backfill may use.
 const FEW = 15;
@@ -107,7 +107,7 @@ describe('the backfill of several athletes by two workers', () => {
     await eventually('an ETA', async () => Date.parse((await etaOfBusyAthlete()) ?? '') > Date.now());
   });
 
-  it('the backfill of an athlete with 5 activities ends long before the backfill of an athlete with 160', async () => {
+  it('the backfill of an athlete with 5 activities ends long before the backfill of an athlete with 200', async () => {
     const quickAthlete = randomUUID();
     await connect(quickAthlete, 5);
     await untilStored(quickAthlete, 5);
@@ -118,6 +118,12 @@ describe('the backfill of several athletes by two workers', () => {
   it('the backfill continues after a flush of Redis', async () => {
     const { success } = await countsOf(busyAthlete);
     await world.flushRedis();
+    await untilStored(busyAthlete, success + 15);
+  });
+
+  it('the backfill continues after Redis lost the lists of its queue and kept the ticks themselves', async () => {
+    const { success } = await countsOf(busyAthlete);
+    await world.loseLists('bull:backfill-strava');
     await untilStored(busyAthlete, success + 15);
   });
 

@@ -185,6 +185,16 @@ export class World {
     redis.disconnect();
   }
 
+  /** Deletes the lists of a Bull queue and keeps its jobs, as an eviction or a partial restore may. */
+  async loseLists(queue: string): Promise<void> {
+    const redis = new Redis(required('REDIS_URL'));
+    const lists = ['wait', 'active', 'paused', 'delayed'].map(
+      (list) => `${this.env.REDIS_KEY_PREFIX}${queue}:${list}`,
+    );
+    await redis.unlink(...lists);
+    redis.disconnect();
+  }
+
   /** A call of the simulator's control routes. */
   control<T>(method: string, path: string, body?: unknown): Promise<T> {
     return this.simulator.control<T>(method, `/${path}`, body);

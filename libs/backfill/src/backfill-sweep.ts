@@ -6,7 +6,10 @@ import { BackfillSwitch } from './backfill.js';
 
 const EVERY_MS = 60_000;
 
-/** Every minute schedules a tick for each athlete and vendor with due streams. So new and deferred streams are fetched, also after a lost tick. */
+/**
+ * Every minute schedules a tick for each athlete and vendor with due streams and no tick. So new and deferred streams are fetched, also after
+ * Redis lost a tick or a part of it. A run ends at the first failure of Redis; the next run is a minute later.
+ */
 @Injectable()
 export class BackfillSweep implements OnApplicationBootstrap {
   constructor(
@@ -22,8 +25,6 @@ export class BackfillSweep implements OnApplicationBootstrap {
 
   async runOnce(): Promise<void> {
     if (await this.backfillSwitch.isPaused()) return;
-    for (const owner of await this.fetches.athletesWithDue())
-      // Stop at the first failure: without Redis each attempt takes a second.
-      if (!(await this.ticks.schedule(owner))) return;
+    await this.ticks.scheduleMissing(await this.fetches.athletesWithDue());
   }
 }

@@ -1,7 +1,7 @@
 import { getQueueToken } from '@nestjs/bull';
 import { type FactoryProvider } from '@nestjs/common';
 import { type JobOptions, type Queue } from 'bull';
-import { LOGGER, type Logger } from '#platform';
+import { LOGGER, type Logger, queueMissing } from '#platform';
 import { type BackfillOwner } from '#streams';
 import { type VendorId, vendorsWith } from '#vendors';
 
@@ -32,6 +32,16 @@ export class BackfillTicks {
       const options = { ...NOT_KEPT, jobId: athleteId, delay };
       await this.queue(provider).add({ athleteId, provider }, options);
     });
+  }
+
+  /** Queues a tick for each of these athletes who has none in the lists of Redis. */
+  async scheduleMissing(owners: readonly BackfillOwner[]): Promise<void> {
+    for (const [provider, queue] of this.queues) {
+      const ticks = owners
+        .filter((owner) => owner.provider === provider)
+        .map((owner) => ({ data: owner, options: { ...NOT_KEPT, jobId: owner.athleteId } }));
+      await queueMissing(queue, ticks);
+    }
   }
 
   /** Queues a tick now, even if the athlete's tick is delayed until a window opens: new streams may be due. */

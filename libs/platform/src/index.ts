@@ -130,6 +130,7 @@ export { type Role, run } from './process/run.js';
 export { CONFIG, LOGGER, SurroundingsModule, TIME_SCALE } from './process/surroundings.module.js';
 export { Thread } from './process/thread.js';
 export { Turns } from './process/turns.js';
+export { queueMissing } from './queues/queue-missing.js';
 export { QueueModule } from './queues/queue.module.js';
 export { LuaScript } from './redis/lua-script.js';
 export { createRedis, type RedisClient, slotPrefix } from './redis/redis.js';

@@ -1,7 +1,7 @@
 import { InjectQueue } from '@nestjs/bull';
 import { Inject, Injectable } from '@nestjs/common';
 import { type JobOptions, type Queue } from 'bull';
-import { LOGGER, type Logger } from '#platform';
+import { LOGGER, type Logger, queueMissing } from '#platform';
 
 export const IMPORT_QUEUE = 'imports';
 
@@ -29,7 +29,16 @@ export class ImportTicks {
 
   /** Queues a tick behind the ticks of other imports. */
   next(importId: string, fence: string): Promise<void> {
-    return this.queueTick({ importId, fence }, { jobId: `${importId}:${fence}` });
+    const { data, options } = tickOf(importId, fence);
+    return this.queueTick(data, options);
+  }
+
+  /** Queues a tick for each of these imports whose tick is in no list of Redis. */
+  missing(imports: ReadonlyArray<{ readonly id: string; readonly fence: string }>): Promise<void> {
+    return queueMissing(
+      this.queue,
+      imports.map(({ id, fence }) => tickOf(id, fence)),
+    );
   }
 
   /** Queues a tick for `at`, which is `delayMs` from now. */
@@ -51,3 +60,8 @@ export class ImportTicks {
     }
   }
 }
+
+const tickOf = (importId: string, fence: string) => ({
+  data: { importId, fence },
+  options: { ...REMOVED_AFTERWARDS, jobId: `${importId}:${fence}` },
+});

@@ -1,0 +1,44 @@
+import { type JobOptions, type Queue } from 'bull';
+
+/** A job whose id keeps it from being queued twice. */
+export interface UniqueJob<Data> {
+  readonly data: Data;
+  readonly options: JobOptions & { readonly jobId: string };
+}
+
+const LISTS = ['wait', 'paused', 'active'] as const;
+
+/**
+ * Queues each of these jobs that stands in no list of the queue. Bull ignores a job whose id has a hash, even if Redis has lost its place
+ * in the lists, as after an eviction or a partial restore. So such a hash is removed first; while a worker holds its lock, it is left.
+ *
+ * Costs one round trip that reads all lists, and three for each missing job. Not guaranteed: a job that moves to another list meanwhile
+ * may be queued a second time.
+ */
+export async function queueMissing<Data>(
+  queue: Queue<Data>,
+  jobs: ReadonlyArray<UniqueJob<Data>>,
+): Promise<void> {
+  if (jobs.length === 0) return;
+  const listed = await listedIds(queue);
+  for (const { data, options } of jobs) {
+    if (listed.has(options.jobId)) continue;
+    const lost = await queue.getJob(options.jobId);
+    if (lost && (await queue.client.exists(lost.lockKey()))) continue;
+    await lost?.remove();
+    await queue.add(data, options);
+  }
+}
+
+async function listedIds(queue: Queue): Promise<ReadonlySet<string>> {
+  const reads = queue.client.multi();
+  for (const list of LISTS) reads.lrange(queue.toKey(list), 0, -1);
+  const answers = await reads.zrange(queue.toKey('delayed'), 0, -1).exec();
+  if (!answers) throw new Error('Redis answered nothing to MULTI');
+  return new Set(
+    answers.flatMap(([error, ids]) => {
+      if (error) throw error;
+      return ids as string[];
+    }),
+  );
+}
