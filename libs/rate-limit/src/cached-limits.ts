@@ -1,7 +1,15 @@
 import { type TimeScale } from '#platform';
 import { beginsWithRequest, type CallClass, type CounterPolicy, type VendorPolicy } from './policy.js';
 import { ceilingAt, releasedAtMs } from './ceilings.js';
-import { type OpenWindows, type Window, type Windows, windowFrom, windowsAt } from './windows.js';
+import {
+  type OpenWindows,
+  straddledAt,
+  type StraddledWindows,
+  type Window,
+  type Windows,
+  windowFrom,
+  windowsAt,
+} from './windows.js';
 
 // A counter outlives its window by a minute, so that the answer to a late call can still be settled.
 const EXTRA_LIFETIME_MS = 60_000;
@@ -12,6 +20,13 @@ export interface CachedWindows extends Windows {
   readonly keys: readonly string[];
   /** The Redis key's text after a charge that begins one of these windows, with `now` for the ms of the charge. Empty if none is new. */
   readonly begins: string;
+}
+
+/** A counter of a window beside the current one. */
+export interface Neighbour {
+  readonly key: string;
+  readonly ceiling: number;
+  readonly expiresAtMs: number;
 }
 
 /** How far one class may fill each counter under the cached windows and limits, valid until a reserve is released. */
@@ -103,9 +118,27 @@ export class CachedLimits {
   }
 
   windowsAt(nowMs: number): CachedWindows {
-    const { counters } = this.policy;
-    const current = windowsAt(counters, nowMs, this.scale.factor, this.open);
-    const keys = counters.map(({ key }, index) => `${key}${at(current.windows, index).id}`);
+    return this.withKeys(windowsAt(this.policy.counters, nowMs, this.scale.factor, this.open));
+  }
+
+  /** The windows of a call that straddles boundaries. They are computed anew for each of these few calls. */
+  straddledNow(): CachedWindows & StraddledWindows {
+    return this.withKeys(straddledAt(this.policy.counters, this.nowMs(), this.scale.factor, this.open));
+  }
+
+  /** The counters of the neighbour windows. */
+  neighboursOf(callClass: CallClass, { neighbours }: StraddledWindows): Neighbour[] {
+    const [limits, nowMs] = [this.limitsNow(), this.nowMs()];
+    return this.policy.counters.flatMap((counter, index) => {
+      const window = neighbours[index];
+      if (!window) return [];
+      const ceiling = ceilingAt(counter, at(limits, index), callClass, window, nowMs, this.scale.factor);
+      return [{ key: `${counter.key}${window.id}`, ceiling, expiresAtMs: expiresAtMs(window) }];
+    });
+  }
+
+  private withKeys<W extends Windows>(current: W): W & Pick<CachedWindows, 'keys' | 'begins'> {
+    const keys = this.policy.counters.map(({ key }, index) => `${key}${at(current.windows, index).id}`);
     const begins = current.areNew.includes(true)
       ? textOf(this.policy, this.limits, current.windows, current.areNew)
       : '';

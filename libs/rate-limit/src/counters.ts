@@ -1,5 +1,5 @@
 import { Gather, leaseLength, LuaScript, type RedisClient, slotPrefix, type TimeScale } from '#platform';
-import { type NotNow } from './permit.js';
+import { type Charge, type NotNow } from './permit.js';
 import {
   at,
   type CachedWindows,
@@ -48,6 +48,7 @@ interface ChargeRequest {
   readonly id: string;
   readonly class: CallClass;
   readonly holdsSlot: boolean;
+  readonly straddles: boolean;
   /** `epoch:replication id` that the counters must have been built for. */
   readonly state: string;
 }
@@ -59,9 +60,7 @@ type ChargeOutcome =
   | { readonly kind: 'lost' };
 
 /** Where and when a call was charged. */
-interface Charged {
-  readonly keys: readonly string[];
-  readonly windows: readonly Window[];
+interface Charged extends Pick<Charge, 'keys' | 'windows' | 'recordedIn' | 'isNearBoundary'> {
   readonly nowMs: number;
 }
 
@@ -310,20 +309,32 @@ export class Counters {
 
   /** Charges requests of one class and state with one command; Redis grants the first `granted` requests. */
   private async chargeTogether(requests: readonly ChargeRequest[]): Promise<ChargeOutcome[]> {
-    const { class: callClass, state, holdsSlot } = at(requests, 0);
+    const { class: callClass, state, holdsSlot, straddles } = at(requests, 0);
     const slots = holdsSlot ? [this.policy.slots, this.slotMs, ...requests.map(({ id }) => id)] : [];
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const windows = this.cached.windowsNow();
+      const straddled = straddles ? this.cached.straddledNow() : undefined;
+      const windows = straddled ?? this.cached.windowsNow();
       const ceilings = this.cached.ceilingsOf(callClass, windows);
+      const neighbours = straddled ? this.cached.neighboursOf(callClass, straddled) : [];
+      const keys = [...windows.keys, ...neighbours.map(({ key }) => key)];
+      const neighbourArgs = neighbours.flatMap(({ ceiling, expiresAtMs: endMs }) => [ceiling, endMs]);
       const assumed = [state, this.cached.text, windows.fromMs, windows.untilMs];
       const [granted, nowMs, ...reason] = await acquire.run(
         this.redis,
-        [this.stateKey, this.limitsKey, this.closedKey, this.slotsKey, ...windows.keys],
-        [...assumed, requests.length, windows.begins, ...ceilings.args, ...slots],
+        [this.stateKey, this.limitsKey, this.closedKey, this.slotsKey, ...keys],
+        [...assumed, requests.length, windows.begins, ...ceilings.args, ...neighbourArgs, ...slots],
       );
       this.cached.setClock(nowMs);
       const charged = granted > 0 ? this.windowsCharged(windows, nowMs) : windows.windows;
-      const grant: ChargeOutcome = { kind: 'granted', keys: windows.keys, windows: charged, nowMs };
+      const both = charged.map((window, index) => bySide(window, straddled?.neighbours[index]));
+      const grant: ChargeOutcome = {
+        kind: 'granted',
+        keys,
+        windows: both.map(([first]) => first),
+        recordedIn: both.map(([, last]) => last),
+        isNearBoundary: neighbours.length > 0,
+        nowMs,
+      };
       if (granted === requests.length) return requests.map(() => grant);
       const other = this.reasonFor(reason, ceilings, nowMs);
       if (other) return requests.map((_, index) => (index < granted ? grant : other));
@@ -379,6 +390,8 @@ export class Counters {
       return opensMs === window.endsAtMs ? reopensAtMs(window, this.guardMs) : opensMs + this.guardMs;
     });
     const last = Math.max(...opens);
+    // Only the window beyond the boundary is full.
+    if (last === 0) return this.boundaryAt(nowMs) ?? this.notNow('boundary', this.guardMs);
     return this.notNow(nameOf(at(this.policy.counters, opens.indexOf(last))), last - nowMs);
   }
 
@@ -417,7 +430,15 @@ export class Counters {
 }
 
 const areAlike = (one: ChargeRequest, other: ChargeRequest) =>
-  one.class === other.class && one.holdsSlot === other.holdsSlot && one.state === other.state;
+  one.class === other.class &&
+  one.holdsSlot === other.holdsSlot &&
+  one.straddles === other.straddles &&
+  one.state === other.state;
+
+/** A window and its neighbour, the one that ends first before the other. */
+function bySide(window: Window, neighbour: Window = window): readonly [Window, Window] {
+  return neighbour.endsAtMs < window.endsAtMs ? [neighbour, window] : [window, neighbour];
+}
 
 /** False if the window is over, if the answer says nothing about it, or if an earlier answer has said the same. */
 function isNews(corrected: Window, open: Window | undefined): boolean {

@@ -10,6 +10,11 @@ export interface VendorCall {
   readonly holdsSlot?: boolean;
   /** True: while Redis is away the call gets no permit, even if it is live. */
   readonly needsCounters?: boolean;
+  /**
+   * True: near a boundary the call is charged to the windows on both sides instead of being delayed. For the few calls that a person
+   * waits for and that cannot be repeated. While Redis is away, such a call is delayed as well.
+   */
+  readonly straddles?: boolean;
 }
 
 /** A call charged to the counters in Redis and not yet recorded in the ledger. */
@@ -17,8 +22,12 @@ export interface Charge {
   readonly id: string;
   readonly call: VendorCall;
   readonly keys: readonly string[];
-  /** The windows that the call was charged to, one per counter. */
+  /** The windows that the call was charged to, one per counter. Near a boundary, those that end first. */
   readonly windows: readonly Window[];
+  /** The windows of the ledger's row. Near a boundary, those that end last: the others are almost over. */
+  readonly recordedIn: readonly Window[];
+  /** The call was charged to both sides of a boundary, so the counts of its answer belong to an unknown window. */
+  readonly isNearBoundary: boolean;
   readonly state: string;
   readonly nowMs: number;
   /** By this process's clock, before the charge: Redis' reply may be slow. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { timeScale } from '#platform';
 import { VENDORS } from '#vendors';
@@ -268,10 +268,14 @@ describe('VendorBudget', () => {
     const one = await worker({ policy: strava, scale });
     const two = await worker({ policy: strava, scale, prefix: one.prefix });
     const endsAtMs = Date.now() + 3_500;
+    let straddling = 0;
     const hammer = async ({ budget }: TestWorker, skewMs: number) => {
-      while (Date.now() < endsAtMs) {
-        const answer = await budget.requestPermit(call('live'));
+      for (let n = 0; Date.now() < endsAtMs; n += 1) {
+        // Of each window's calls some straddle: as many as consents of a busy minute.
+        const straddles = n % 20 === 0;
+        const answer = await budget.requestPermit(call('live', { straddles }));
         if (answer.kind !== 'granted') continue;
+        if (answer.permit.isNearBoundary) straddling += 1;
         if (budget.isFresh(answer.permit)) vendor.receive(skewMs);
         else await budget.giveBack(answer.permit);
       }
@@ -279,7 +283,86 @@ describe('VendorBudget', () => {
     // The vendor's clock is 45 ms fast for half of the calls and 45 ms slow for the other half. The guard is 50 ms.
     await Promise.all([hammer(one, 45), hammer(one, -45), hammer(two, 45), hammer(two, -45)]);
     expect(vendor.fullest()).toBeLessThanOrEqual(100);
+    expect(straddling).toBeGreaterThan(0);
     expect(vendor.windowsSeen()).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('a call that straddles boundaries', () => {
+  let workers: BudgetWorkers;
+  beforeAll(async () => (workers = await BudgetWorkers.begin()));
+  beforeEach(() => workers.resetLedger());
+  afterAll(() => workers.end());
+
+  // A window of 0.5 s has a guard of 50 ms, so a boundary is near for 30 % of the time.
+  const SCALE = 1_800;
+  const GUARD_MS = 50;
+
+  /** Permits of a worker from just before a boundary. */
+  async function nearBoundary(budget: VendorBudget, asked: Parameters<typeof call>[1]): Promise<Permit> {
+    return eventually('a permit near a boundary', async () => {
+      const answer = await budget.requestPermit(call('live', asked));
+      if (answer.kind !== 'granted') return undefined;
+      if (answer.permit.isNearBoundary) return answer.permit;
+      await budget.giveBack(answer.permit);
+      return undefined;
+    });
+  }
+
+  it('a call that straddles is permitted at every moment of a window, and other calls are delayed near its boundaries', async () => {
+    const { budget } = await workers.start({ policy: strava, scale: SCALE });
+    const refused = { straddling: 0, others: 0 };
+    const endsAtMs = Date.now() + 3 * 500;
+    while (Date.now() < endsAtMs) {
+      const [straddling, other] = await Promise.all([
+        budget.requestPermit(call('live', { straddles: true })),
+        budget.requestPermit(call('live')),
+      ]);
+      if (straddling.kind !== 'granted') refused.straddling += 1;
+      if (other.kind === 'notNow' && other.window === 'boundary') refused.others += 1;
+      for (const answer of [straddling, other]) if (answer.kind === 'granted') await answer.giveBack();
+    }
+    expect(refused.straddling).toBe(0);
+    expect(refused.others).toBeGreaterThan(0);
+  });
+
+  it('a call near a boundary counts in both windows, and not once it is given back', async () => {
+    const { budget, redis } = await workers.start({ policy: strava, scale: SCALE });
+    const permit = await nearBoundary(budget, { straddles: true });
+    const neighbours = permit.keys.slice(strava.counters.length);
+    expect(neighbours.length).toBeGreaterThanOrEqual(2);
+    expect(await redis.mget([...permit.keys])).toEqual(permit.keys.map(() => '1'));
+    await budget.giveBack(permit);
+    expect(await redis.mget([...permit.keys])).toEqual(permit.keys.map(() => '0'));
+  });
+
+  it('the ledger has a call near a boundary in the window that ends last, and its answer raises no count', async () => {
+    const { budget, redis } = await workers.start({ policy: strava, scale: SCALE });
+    const permit = await nearBoundary(budget, { straddles: true });
+    const [first, last] = [permit.windows[0]!, permit.recordedIn[0]!];
+    expect(last.startsAtMs).toBe(first.endsAtMs);
+    const { rows } = await workers.database.query('select window_id::float8 as id from strava_api_requests');
+    expect(rows).toEqual([{ id: last.id }]);
+    // The vendor's count of a window that is over would fill the new one.
+    await budget.settle(permit, 200, [{ bucket: 'read', window: '15min', limit: 100, used: 99 }]);
+    expect(await redis.mget([...permit.keys])).toEqual(permit.keys.map(() => '1'));
+  });
+
+  it('a call near a boundary uses up the window on either side', async () => {
+    const counters = strava.counters.map((counter) => ({
+      ...counter,
+      limit: counter.window === 'day' ? 100 : 1,
+    }));
+    const { budget } = await workers.start({ policy: { ...strava, counters }, scale: SCALE });
+    const { recordedIn } = await nearBoundary(budget, { straddles: true });
+    const again = await budget.requestPermit(call('live', { straddles: true }));
+    expect(again.kind).toBe('notNow');
+    // The later of the two windows is full until its end, and the next call comes after that.
+    const next = await eventually('the next permit', async () => {
+      const answer = await budget.requestPermit(call('live'));
+      return answer.kind === 'granted' ? answer.permit : undefined;
+    });
+    expect(next.nowMs).toBeGreaterThanOrEqual(recordedIn[0]!.endsAtMs + GUARD_MS);
   });
 });
 

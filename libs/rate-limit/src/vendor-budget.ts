@@ -135,20 +135,14 @@ export class VendorBudget {
     const id = `${PROCESS}:${(grants += 1)}`;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const state = this.state ?? (await this.restores.run('state', () => this.restore()));
-      const holdsSlot = call.holdsSlot ?? false;
+      const { holdsSlot = false, straddles = false } = call;
       const askedAtMs = performance.now();
-      const outcome = await this.counters.charge({ id, class: call.class, holdsSlot, state });
+      const outcome = await this.counters.charge({ id, class: call.class, holdsSlot, straddles, state });
       switch (outcome.kind) {
-        case 'granted':
-          return {
-            id,
-            call,
-            state,
-            keys: outcome.keys,
-            windows: outcome.windows,
-            nowMs: outcome.nowMs,
-            askedAtMs,
-          };
+        case 'granted': {
+          const { kind: _granted, ...charged } = outcome;
+          return { ...charged, id, call, state, askedAtMs };
+        }
         case 'notNow':
           return outcome;
         case 'lost':
@@ -186,7 +180,7 @@ export class VendorBudget {
     const limits = this.counters.changedLimits(usage);
     if (limits) await this.unlessAway(() => this.learn(limits, epochOf(permit.state)));
     await this.unlessAway(async () => {
-      if (usage.length > 0 && permit.keys.length > 0) {
+      if (usage.length > 0 && permit.keys.length > 0 && !permit.isNearBoundary) {
         await this.counters.settle(permit.keys, usage);
         await this.counters.realign(permit, windows);
       }
@@ -268,6 +262,8 @@ export class VendorBudget {
           ledgerId,
           keys: [],
           windows,
+          recordedIn: windows,
+          isNearBoundary: false,
           // Redis was not charged. No state in Redis equals this state, so a refund decrements nothing.
           state: stateOf(epoch + 1, ''),
           nowMs,
@@ -333,7 +329,7 @@ export class VendorBudget {
   /** Records the charge and returns the permit. If the budget was rebuilt meanwhile, refunds the charge and returns undefined. */
   private async record(charge: Charge): Promise<Permit | undefined> {
     const { userId, endpoint, class: callClass } = charge.call;
-    const entry = { userId, endpoint, class: callClass, ...this.windowAndDay(charge.windows) };
+    const entry = { userId, endpoint, class: callClass, ...this.windowAndDay(charge.recordedIn) };
     let ledgerId: string | undefined;
     try {
       ledgerId = await this.ledger.record(entry, epochOf(charge.state));

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { VENDORS } from '#vendors';
 import { ceiling } from './ceilings.js';
-import { chargeableFromMs, guardMs, windowAt, windowsAt } from './windows.js';
+import { chargeableFromMs, guardMs, straddledAt, windowAt, windowsAt } from './windows.js';
 
 const strava = VENDORS.strava.limits;
 const polar = VENDORS.polar.limits;
@@ -86,4 +86,52 @@ describe('the ceilings at Strava', () => {
       expect(ceiling(dayLimit, day![name])).toBe(inDay);
     },
   );
+});
+
+describe('straddledAt', () => {
+  const scales = fc.constantFrom(1, 90, 900, 1_800);
+  const moments = fc.integer({ min: 1.7e12, max: 2e12 });
+  const vendors = fc.constantFrom(strava, VENDORS.oura.limits, VENDORS.whoop.limits);
+
+  it('a call that straddles is charged to each window in which a vendor whose clock is a guard off may count it', () => {
+    fc.assert(
+      fc.property(
+        vendors,
+        moments,
+        scales,
+        fc.double({ min: -1, max: 2, noNaN: true }),
+        (vendor, now, scale, off) => {
+          const { counters } = vendor;
+          const { windows, neighbours } = straddledAt(counters, now, scale);
+          // The request arrives within a guard, and the clocks differ by a guard.
+          const seenAtMs = now + off * guardMs(scale, counters) * 0.999;
+          for (const [index, { seconds }] of counters.entries()) {
+            const charged = [windows[index]?.id, neighbours[index]?.id];
+            expect(charged).toContain(windowAt(seenAtMs, seconds, scale).id);
+          }
+        },
+      ),
+    );
+  });
+
+  it('straddledAt has the windows of windowsAt and no neighbour while no boundary is near, and is valid at its own moment', () => {
+    fc.assert(
+      fc.property(vendors, moments, scales, ({ counters }, now, scale) => {
+        const plain = windowsAt(counters, now, scale);
+        const straddled = straddledAt(counters, now, scale);
+        expect(straddled.windows).toEqual(plain.windows);
+        const isClear = now >= plain.fromMs && now < plain.untilMs;
+        expect(straddled.neighbours.every((window) => window === undefined)).toBe(isClear);
+        expect(now).toBeGreaterThanOrEqual(straddled.fromMs);
+        expect(now).toBeLessThan(straddled.untilMs);
+      }),
+    );
+  });
+
+  it('straddledAt charges windows that begin with a request as windowsAt does', () => {
+    const now = Date.parse('2026-11-18T14:29:59.999Z');
+    const { neighbours, ...straddled } = straddledAt(polar.counters, now, 1);
+    expect(straddled).toEqual(windowsAt(polar.counters, now, 1));
+    expect(neighbours).toEqual([undefined, undefined]);
+  });
 });

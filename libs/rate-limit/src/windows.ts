@@ -25,12 +25,22 @@ export interface Windows {
 /** The windows that began with a request, by the position of their counters. Those that have ended may be among them. */
 export type OpenWindows = ReadonlyArray<Window | undefined>;
 
+/** The windows of a call that is charged on both sides of each boundary that is near. */
+export interface StraddledWindows extends Windows {
+  /** For each counter the neighbour window, if a boundary is near. */
+  readonly neighbours: ReadonlyArray<Window | undefined>;
+}
+
 export function windowAt(nowMs: number, seconds: number, scale: number): Window {
-  const id = Math.floor((nowMs * scale) / (seconds * 1_000));
+  return windowOf(Math.floor((nowMs * scale) / (seconds * 1_000)), seconds, scale);
+}
+
+function windowOf(id: number, seconds: number, scale: number): Window {
   return { id, startsAtMs: (id * seconds * 1_000) / scale, endsAtMs: ((id + 1) * seconds * 1_000) / scale };
 }
 
-const GUARD_MS = 2_000;
+/** No permit is fresh for longer. */
+export const LONGEST_GUARD_MS = 2_000;
 const SHORTEST_GUARD_MS = 50;
 // Until an answer shows when the vendor's window began: the permit of the first request stays fresh for 2 s, the request takes up to 2 s, and
 // if it is given back, the next one begins the vendor's window up to 2 s later. A network takes as long at any TIME_SCALE.
@@ -39,7 +49,7 @@ const UNANSWERED_LATE_MS = 6_000;
 /** The tolerated difference between our clock and the vendor's clock. No call is charged that near to a window boundary. */
 export function guardMs(scale: number, counters: readonly CounterPolicy[] = []): number {
   // A scaled window may be hardly longer than the guard, but calls must be possible in most of the window.
-  return Math.min(Math.max(SHORTEST_GUARD_MS, GUARD_MS / scale), shortestMs(counters, scale) / 8);
+  return Math.min(Math.max(SHORTEST_GUARD_MS, LONGEST_GUARD_MS / scale), shortestMs(counters, scale) / 8);
 }
 
 function shortestMs(counters: readonly CounterPolicy[], scale: number): number {
@@ -65,33 +75,79 @@ export function windowFrom(
   };
 }
 
+/** The window of one counter, and from when until when calls may be charged to it. */
+interface Span {
+  readonly window: Window;
+  readonly isNew: boolean;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+function spanAt(
+  counter: CounterPolicy,
+  nowMs: number,
+  last: Window | undefined,
+  { counters, scale }: { readonly counters: readonly CounterPolicy[]; readonly scale: number },
+): Span {
+  const guard = guardMs(scale, counters);
+  // A permit stays fresh for one guard. A request sent at the end of that time is still one guard before the boundary.
+  const span = (window: Window, fromMs: number, isNew = false): Span => ({
+    ...{ window, isNew, fromMs },
+    untilMs: window.endsAtMs - 2 * guard,
+  });
+  if (!beginsWithRequest(counter)) {
+    const window = windowAt(nowMs, counter.seconds, scale);
+    return span(window, window.startsAtMs + guard);
+  }
+  if (last && nowMs < reopensAtMs(last, guard)) return span(last, last.startsAtMs);
+  const begun = windowFrom(nowMs, counter, counters, scale);
+  // Two windows of one counter never have the same id.
+  const window = { ...begun, id: Math.max(begun.id, (last?.id ?? 0) + 1) };
+  return span(window, last ? reopensAtMs(last, guard) : 0, true);
+}
+
 export function windowsAt(
   counters: readonly CounterPolicy[],
   nowMs: number,
   scale: number,
   open: OpenWindows = [],
 ): Windows {
-  const guard = guardMs(scale, counters);
-  const spans = counters.map((counter, index) => {
-    if (!beginsWithRequest(counter)) {
-      const window = windowAt(nowMs, counter.seconds, scale);
-      return { window, isNew: false, fromMs: window.startsAtMs + guard };
-    }
-    const last = open[index];
-    if (last && nowMs < reopensAtMs(last, guard))
-      return { window: last, isNew: false, fromMs: last.startsAtMs };
-    const begun = windowFrom(nowMs, counter, counters, scale);
-    // Two windows of one counter never have the same id.
-    const window = { ...begun, id: Math.max(begun.id, (last?.id ?? 0) + 1) };
-    return { window, isNew: true, fromMs: last ? reopensAtMs(last, guard) : 0 };
-  });
+  return together(counters.map((counter, index) => spanAt(counter, nowMs, open[index], { counters, scale })));
+}
+
+function together(spans: readonly Span[]): Windows {
   return {
     windows: spans.map(({ window }) => window),
     areNew: spans.map(({ isNew }) => isNew),
     fromMs: Math.max(...spans.map(({ fromMs }) => fromMs)),
-    // A permit stays fresh for one guard. A request sent at the end of that time is still one guard before the boundary.
-    untilMs: Math.min(...spans.map(({ window }) => window.endsAtMs)) - 2 * guard,
+    untilMs: Math.min(...spans.map(({ untilMs }) => untilMs)),
   };
+}
+
+/**
+ * The windows at `nowMs`, and near a boundary also those on its other side. A call that is charged to all of them is counted, whichever the
+ * vendor is in. Windows that begin with a request are as in `windowsAt`: the call might begin the vendor's next window, which we would
+ * not know.
+ */
+export function straddledAt(
+  counters: readonly CounterPolicy[],
+  nowMs: number,
+  scale: number,
+  open: OpenWindows = [],
+): StraddledWindows {
+  const spans = counters.map((counter, index) => {
+    const span = spanAt(counter, nowMs, open[index], { counters, scale });
+    const { window, fromMs, untilMs } = span;
+    if (beginsWithRequest(counter)) return span;
+    const neighbour = (by: number) => windowOf(window.id + by, counter.seconds, scale);
+    if (nowMs >= untilMs)
+      return { ...span, neighbour: neighbour(1), fromMs: untilMs, untilMs: window.endsAtMs };
+    if (nowMs < fromMs)
+      return { ...span, neighbour: neighbour(-1), fromMs: window.startsAtMs, untilMs: fromMs };
+    return span;
+  });
+  const neighbours = spans.map((span) => ('neighbour' in span ? span.neighbour : undefined));
+  return { ...together(spans), neighbours };
 }
 
 /** When calls may be charged to the window that follows. */

@@ -15,8 +15,8 @@ import { type NewConnections } from './new-connections.js';
 // The time for the exchange, the profile request and the registration together, the wait for their budget included. The route has to
 // answer within 4.25 s: the rest is for the connection's row and for the listeners, which begin an import.
 const VENDOR_MS = 3_200;
-// Near the boundary of a window no call is allowed for some seconds. The rest of VENDOR_MS is for the calls. The pause after a
-// window that began with a request is longer than this wait, so a confirmation within it is refused with the time to retry.
+// Only the pause after a window that began with a request (Polar's) delays a consent, and any boundary while Redis is away. The rest of
+// VENDOR_MS is for the calls. A longer pause refuses the confirmation with the time to retry.
 const LONGEST_BUDGET_WAIT_MS = 1_900;
 
 /**

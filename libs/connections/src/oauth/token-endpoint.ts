@@ -203,7 +203,7 @@ export class TokenEndpoint {
   }
 }
 
-/** The athlete of a charged call is not yet known here. */
+/** The athlete of a charged call is not yet known here. A code can be exchanged once, so a consent does not wait for a boundary. */
 function consentCall(endpoint: string) {
-  return { endpoint, class: 'live', userId: null } as const;
+  return { endpoint, class: 'live', userId: null, straddles: true } as const;
 }
