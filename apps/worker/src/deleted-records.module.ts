@@ -5,12 +5,13 @@ import { personalRecords } from '#activities';
 import { ConnectionRecords } from '#connections';
 import { processingRecords } from '#processing';
 import { ChangeRecords, ChangeRemains, SentDeliveries, UnsentDeliveries } from '#push';
+import { CallRecords } from '#rate-limit';
 import { sleepRecords, SleepRemains } from '#sleep';
 import { StreamRecords } from '#streams';
 import { EventRecords } from '#webhooks';
 import { WriteBackRecords } from '#write-back';
 
-/** Every kind of record that a deletion deletes, in this order. */
+/** Every kind of record that a deletion deletes or waits for, in this order. */
 const DELETED: ReadonlyArray<Type<PersonalRecords>> = [
   ConnectionRecords,
   EventRecords,
@@ -24,11 +25,12 @@ const DELETED: ReadonlyArray<Type<PersonalRecords>> = [
   // After the changes: the deliveries of erased changes are deleted.
   UnsentDeliveries,
   SentDeliveries,
+  CallRecords,
 ];
 
 const REMAINS: ReadonlyArray<Type<Remains>> = [SleepRemains, ChangeRemains];
 
-/** Registers the records that a deletion deletes. Their own modules provide them; the start fails if one of these is not imported. */
+/** Registers the records that a deletion deletes or waits for. Their own modules provide them; the start fails if one of these is not imported. */
 @Module({ imports: [AccountModule] })
 export class DeletedRecordsModule implements OnModuleInit {
   constructor(

@@ -250,6 +250,32 @@ describe('an account that is deleted', () => {
     expect(rows).toEqual([{ subject: null, accounts: {} }]);
   });
 
+  it('Deletions deletes no row while a call to a vendor may still begin, and ends at once if the process stops meanwhile', async () => {
+    const id = await account.delete(await leaver());
+    const steps: string[] = [];
+    const open = [true, true, false];
+    const hasOpenCalls = () => {
+      const isOpen = open.shift() ?? false;
+      steps.push(isOpen ? 'open' : 'none');
+      return Promise.resolve(isOpen);
+    };
+    const deleteSome = () => {
+      steps.push('deletes');
+      return Promise.resolve(0);
+    };
+    const workers = testWorkers();
+    const stopping = () => {
+      void workers.beforeApplicationShutdown();
+      return Promise.resolve(true);
+    };
+    await deletions({ hasOpenCalls: stopping, deleteSome }, { workers }).deleteRows();
+    expect(steps).toEqual([]);
+    await deletions({ hasOpenCalls, deleteSome }).deleteRows();
+    expect(steps.slice(0, 4)).toEqual(['open', 'open', 'none', 'deletes']);
+    await eraseRemains();
+    expect(await receipts.find(id)).toMatchObject({ status: 'completed' });
+  });
+
   it('Deletions deletes more batches if new data arrives between the last batch and the closing transaction', async () => {
     const id = await account.delete(await leaver());
     // The rows that each call deletes: 2, then 0, then 1 in the closing transaction, then 0 twice.

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Connections } from '#connections';
 import {
@@ -21,6 +22,7 @@ import { type Deletion, type DepartureClaim, Receipts } from './receipts.js';
 const EVERY_MS = 5_000;
 const LEASE_MS = 60_000;
 const DEPARTURES_AT_ONCE = 100;
+const LOOK_FOR_CALLS_MS = 100;
 
 /** After `failed` the deletion keeps its lease, so that the other deletions go first. `interrupted` means that the process stops. */
 type DeletionOutcome = Outcome & { readonly kind: 'rows_deleted' | 'interrupted' | 'failed' };
@@ -95,6 +97,7 @@ export class Deletions implements OnApplicationBootstrap {
   private async deleteRowsOf(deletion: Deletion, { isStopping }: Held): Promise<DeletionOutcome> {
     do {
       await this.cutConnections(deletion);
+      while (!isStopping() && (await this.hasOpenCalls(deletion))) await pause(LOOK_FOR_CALLS_MS);
       for (const records of this.recordsOf(deletion)) await this.deleteAll(deletion, records, isStopping);
       if (isStopping()) return { kind: 'interrupted' };
     } while (!(await this.finishRows(deletion)));
@@ -141,6 +144,13 @@ export class Deletions implements OnApplicationBootstrap {
           await beginUnannouncedDeletion(sql, provider === null ? 'account' : 'vendor');
           return true;
         });
+  }
+
+  /** No call begins after the receipt: each that was permitted before the end of its connection has begun by now, or never does. */
+  private async hasOpenCalls({ athlete_id, provider }: Deletion): Promise<boolean> {
+    for (const records of this.bindings.records.required())
+      if (await records.hasOpenCalls?.(athlete_id, provider)) return true;
+    return false;
   }
 
   /**

@@ -25,6 +25,8 @@ export interface PersonalRecords {
     accounts: Readonly<Record<string, string>>,
     provider: string | null,
   ): Promise<number>;
+  /** True while a call to the vendor may still begin, although the connections have ended. A deletion waits until it is false. */
+  hasOpenCalls?(athleteId: string, provider: string | null): Promise<boolean>;
 }
 
 /** A deletion whose rows in Postgres are already deleted. */

@@ -117,6 +117,10 @@ export class ConnectionStore {
     };
   }
 
+  async exists(id: string): Promise<boolean> {
+    return (await this.database.query('select from connection where id = $1', [id])).count > 0;
+  }
+
   async ownerOf(provider: Provider, vendorAthleteId: string): Promise<AccountOwner | undefined> {
     const { rows } = await this.database.query<AccountOwner>(
       `select c.athlete_id as "athleteId", a.generation::float8 as generation, c.connected_at::text as "connectedAt"

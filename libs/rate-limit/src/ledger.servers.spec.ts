@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { aPermit, call, BudgetWorkers } from './budget.harness.js';
 import { loadSql } from '#platform';
+import { newAthlete } from '../../../test/harness/athletes.js';
+import { aPermit, call, BudgetWorkers, granted } from './budget.harness.js';
+import { Budgets } from './budgets.js';
+import { CallRecords } from './personal-records.js';
 
 const YEARS = 50;
 const DAY_MS = 86_400_000;
@@ -48,6 +51,26 @@ describe('the ledger', () => {
     const reserves = first!.classes.map(({ reserve }) => reserve);
     expect(reserves[0]).toBe(0);
     expect(reserves[2]).toBeGreaterThan(0);
+  });
+
+  it('an athlete has open calls until each permit is answered, given back or two seconds old', async () => {
+    const userId = await newAthlete(workers.database);
+    const { budget } = await workers.start();
+    const records = new CallRecords(workers.database, new Budgets([budget]));
+    const ask = () => budget.requestPermit(call('import', { userId }));
+    const isOpen = (provider: string | null = 'strava') => records.hasOpenCalls(userId, provider);
+    expect(await isOpen()).toBe(false);
+
+    const [answered, unused, lost] = granted([await ask(), await ask(), await ask()]);
+    expect([await isOpen(), await isOpen(null), await isOpen('oura')]).toEqual([true, true, false]);
+    expect(await records.hasOpenCalls(await newAthlete(workers.database), null)).toBe(false);
+    await budget.settle(answered!, 200, []);
+    await budget.giveBack(unused!);
+    expect(await isOpen()).toBe(true);
+    const older =
+      "update strava_api_requests set requested_at = requested_at - interval '2 seconds' where id = $1";
+    await workers.database.query(older, [lost!.ledgerId]);
+    expect(await isOpen()).toBe(false);
   });
 
   it('the ledger’s counts, traffic and purge use indices at 200,000 rows', async () => {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, pagesOf } from '#platform';
 import { Budgets } from './budgets.js';
+import { LONGEST_GUARD_MS } from './windows.js';
 
 const PAGE = 500;
 
@@ -14,6 +15,26 @@ export class CallRecords {
     private readonly database: Database,
     private readonly budgets: Budgets,
   ) {}
+
+  /**
+   * True while a call that was permitted before may still begin: its permit may be fresh, and it was neither answered nor given back. Of a
+   * process that was killed, a call is open for two seconds.
+   */
+  async hasOpenCalls(athleteId: string, provider: string | null): Promise<boolean> {
+    for (const { policy } of this.budgets.all()) {
+      if (provider !== null && provider !== policy.vendor) continue;
+      const statement = `
+        select
+        from ${policy.vendor}_api_requests
+        where user_id = $1
+          and status is null
+          and requested_at > clock_timestamp() - $2 * interval '1 millisecond'
+        limit 1`;
+      const { count } = await this.database.query(statement, [athleteId, LONGEST_GUARD_MS]);
+      if (count > 0) return true;
+    }
+    return false;
+  }
 
   async *read(athleteId: string): AsyncGenerator<readonly object[]> {
     for (const { policy } of this.budgets.all()) {

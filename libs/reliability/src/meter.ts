@@ -7,7 +7,7 @@ export interface Meter<No extends NoPermit> {
 
 /** A meter's outcome without a permit. `OutboundCaller.call` returns this outcome unchanged. */
 export interface NoPermit {
-  readonly kind: 'notNow' | 'unavailable' | 'unclaimed';
+  readonly kind: 'notNow' | 'unavailable' | 'unclaimed' | 'disconnected';
 }
 
 /** The right to make one request. It ends by exactly one call of `settle` or `giveBack`. */

@@ -32,6 +32,10 @@ export class AccessTokens implements TokenSource {
     return connection.accessToken === token ? this.renewed(connection) : this.usable(connection);
   }
 
+  isConnected(connection: string): Promise<boolean> {
+    return this.store.exists(connection);
+  }
+
   private find(athleteId: string, provider: Provider): Promise<StoredConnection | NoToken> {
     return activeConnection(this.store, athleteId, provider);
   }
@@ -59,4 +63,8 @@ export class AccessTokens implements TokenSource {
   }
 }
 
-const tokenOf = ({ accessToken }: StoredConnection): TokenAccess => ({ kind: 'token', token: accessToken });
+const tokenOf = ({ id, accessToken }: StoredConnection): TokenAccess => ({
+  kind: 'token',
+  token: accessToken,
+  connection: id,
+});

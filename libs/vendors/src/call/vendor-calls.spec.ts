@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import { createLogger, timeScale } from '#platform';
 import {
@@ -99,13 +99,15 @@ class FakeTokens implements TokenSource {
   private issued = 0;
 
   access = (): Promise<TokenAccess> =>
-    Promise.resolve(this.first ?? { kind: 'token', token: `token ${this.issued}` });
+    Promise.resolve(this.first ?? { kind: 'token', token: `token ${this.issued}`, connection: 'one' });
   rejected = (_athleteId: string, _vendor: string, token: string): Promise<TokenAccess> => {
     this.rejections.push(token);
     if (this.rejections.length >= this.revokesAt) return Promise.resolve(REVOKED);
     this.issued += 1;
     return this.access();
   };
+  hasEnded = false;
+  isConnected = () => Promise.resolve(!this.hasEnded);
 }
 
 interface Reply {
@@ -201,6 +203,22 @@ describe('VendorCalls.call', () => {
       kind: 'notNow',
       because: 'unclaimed',
     });
+    expect([requests, budget.returned]).toEqual([[], 1]);
+  });
+
+  it('returns revoked without a request if the connection has ended while a vendor call waited for its permit, and gives the permit back', async () => {
+    const { get, budget, tokens, requests } = setUp([{}]);
+    tokens.hasEnded = true;
+    const claim = jest.fn(() => Promise.resolve(true));
+    expect(await get({ claim })).toMatchObject({ kind: 'revoked' });
+    expect([requests, budget.returned]).toEqual([[], 1]);
+    expect(claim).not.toHaveBeenCalled();
+  });
+
+  it('gives the permit of a vendor call back if nobody can say whether the connection has ended', async () => {
+    const { get, budget, tokens, requests } = setUp([{}]);
+    tokens.isConnected = () => Promise.reject(new Error('no database'));
+    await expect(get()).rejects.toThrow('no database');
     expect([requests, budget.returned]).toEqual([[], 1]);
   });
 

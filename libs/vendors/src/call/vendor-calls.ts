@@ -10,7 +10,7 @@ import {
 } from '#rate-limit';
 import { type OutboundAnswer, type OutboundCaller, type OutboundRequest } from '#reliability';
 import { type CallFailure, type CallOutcome } from './call-outcome.js';
-import { type TokenSource } from './token-source.js';
+import { type TokenAccess, type TokenSource } from './token-source.js';
 import { type ReadFault, VendorAnswers } from './vendor-answer.js';
 
 /** The athlete whose token is used, the urgency of the call, and how long it may wait. */
@@ -57,8 +57,13 @@ export interface CalledVendor {
   readonly readFault?: ReadFault;
 }
 
-/** There is no permit, or the call is no longer needed. */
-type Refusal = Exclude<PermitOutcome, { kind: 'granted' }> | { readonly kind: 'unclaimed' };
+/** There is no permit, or after the wait for it the call may not be sent any more. */
+type Refusal =
+  | Exclude<PermitOutcome, { kind: 'granted' }>
+  | { readonly kind: 'unclaimed' }
+  | { readonly kind: 'disconnected' };
+
+type Access = Extract<TokenAccess, { kind: 'token' }>;
 
 type Sent = { readonly kind: 'answered'; readonly answer: OutboundAnswer } | CallFailure;
 
@@ -70,8 +75,11 @@ const MOST_REQUESTS = 2;
 const MAX_UNPROVEN = 1_000;
 
 /**
- * All calls to a vendor with an athlete's token: token, permit, claim, HTTP, settlement. Every request is charged. Returns an outcome;
- * throws only if one of our own servers is away, if the caller's signal aborts, or for a bug.
+ * All calls to a vendor with an athlete's token: token, permit, connection, claim, HTTP, settlement. Every request is charged. Returns an
+ * outcome; throws only if one of our own servers is away, if the caller's signal aborts, or for a bug.
+ *
+ * The wait for a permit may outlast the athlete's connection, so the connection is checked after it. A request begins only while its permit
+ * is fresh; so once no fresh permit from before a disconnection is left, no request for that athlete begins any more.
  *
  * | failure               | second request                                                                  |
  * | --------------------- | ------------------------------------------------------------------------------- |
@@ -105,7 +113,8 @@ export class VendorCalls {
     for (let requests = 1; access.kind === 'token'; requests += 1) {
       const { token } = access;
       const key = `${request.endpoint} ${token}`;
-      const send = () => this.send(context, request, token);
+      const current = access;
+      const send = () => this.send(context, request, current);
       const sent = await inSpan(`${this.vendor.id} ${request.endpoint}`, 'CLIENT', send);
       if (sent.kind !== 'answered') return sent;
       if (!this.answers.refusesToken(sent.answer)) {
@@ -122,7 +131,11 @@ export class VendorCalls {
     return access;
   }
 
-  private async send(context: CallContext, request: VendorRequest, token: string): Promise<Sent> {
+  private async send(
+    context: CallContext,
+    request: VendorRequest,
+    { token, connection }: Access,
+  ): Promise<Sent> {
     const { endpoint, path, method = 'GET', body, holdsSlot, needsCounters, ...bounds } = request;
     const { athleteId: userId, waitMs = BOUNDARY_WAIT_MS, claim, signal } = context;
     const call = { endpoint, class: context.class, userId, holdsSlot, needsCounters };
@@ -131,7 +144,7 @@ export class VendorCalls {
       const outcome = await this.parts.budget.waitForPermit(call, { waitMs, signal: permitSignal });
       if (outcome.kind !== 'granted') return outcome;
       granted = outcome;
-      return claimed(outcome, claim);
+      return this.sendable(outcome, connection, claim);
     };
     const headers = {
       authorization: `Bearer ${token}`,
@@ -157,6 +170,22 @@ export class VendorCalls {
     }
   }
 
+  /** Returns the permit, or gives it back and returns why the call may not be sent. */
+  private async sendable(
+    permit: GrantedPermit,
+    connection: string,
+    claim: CallContext['claim'],
+  ): Promise<GrantedPermit | Refusal> {
+    let refusal: Refusal | undefined = { kind: 'disconnected' };
+    try {
+      if (await this.parts.tokens.isConnected(connection))
+        refusal = !claim || (await claim()) ? undefined : { kind: 'unclaimed' };
+    } finally {
+      if (refusal) await permit.giveBack();
+    }
+    return refusal ?? permit;
+  }
+
   private withoutPermit(refusal: Refusal): CallFailure {
     const { title } = this.vendor;
     switch (refusal.kind) {
@@ -170,6 +199,8 @@ export class VendorCalls {
         );
       case 'unclaimed':
         return notNow('unclaimed', 0, `The call to ${title} is no longer needed`);
+      case 'disconnected':
+        return { kind: 'revoked', reason: `The connection to ${title} has ended` };
     }
   }
 
@@ -196,20 +227,6 @@ export class VendorCalls {
     if (oldest !== undefined && this.unproven.size >= MAX_UNPROVEN) this.unproven.delete(oldest);
     this.unproven.add(key);
   }
-}
-
-/** Returns the permit. If the call is no longer needed, gives the permit back and returns `unclaimed`. */
-async function claimed(
-  permit: GrantedPermit,
-  claim: CallContext['claim'] = () => Promise.resolve(true),
-): Promise<GrantedPermit | Refusal> {
-  let isClaimed = false;
-  try {
-    isClaimed = await claim();
-  } finally {
-    if (!isClaimed) await permit.giveBack();
-  }
-  return isClaimed ? permit : { kind: 'unclaimed' };
 }
 
 function notNow(

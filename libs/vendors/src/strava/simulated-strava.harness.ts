@@ -80,10 +80,15 @@ export class SimulatedStrava {
 
   /** One person's access tokens in place of those of `Connections`, for any athlete's id. */
   tokensOf(person: Connected): TokenSource {
-    const access = (): TokenAccess => ({ kind: 'token', token: person.accessToken });
+    const access = (): TokenAccess => ({
+      kind: 'token',
+      token: person.accessToken,
+      connection: 'one',
+    });
     return {
       access: () => Promise.resolve(access()),
       rejected: () => this.refresh(person).then(access, () => REVOKED),
+      isConnected: () => Promise.resolve(true),
     };
   }
 

@@ -89,7 +89,9 @@ export const silence: Reply = () => undefined;
 class Tokens implements TokenSource {
   isRevoked = false;
   private issued = 0;
-  access = (): Promise<TokenAccess> => Promise.resolve({ kind: 'token', token: `token-${this.issued}` });
+  access = (): Promise<TokenAccess> =>
+    Promise.resolve({ kind: 'token', token: `token-${this.issued}`, connection: 'one' });
+  isConnected = () => Promise.resolve(true);
   rejected = (): Promise<TokenAccess> => {
     this.issued += 1;
     return this.isRevoked ? Promise.resolve(REVOKED) : this.access();
