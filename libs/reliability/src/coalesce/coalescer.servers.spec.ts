@@ -16,6 +16,8 @@ import { type ShareRequest } from './coalescer.js';
 
 // Longer than any test takes, so that no request ends by its deadline.
 const LONG_MS = 50_000;
+// A request joins a flight within this time also on a busy machine, and then waits for the rest of it.
+const JOINED_MS = 2_000;
 // Set MODEL_RUNS=1000 before a release.
 
 const requestFor = (intent: string, more: Partial<ShareRequest> = {}): ShareRequest => ({
@@ -166,7 +168,7 @@ describe('Coalescer', () => {
       const lasting = share('a');
       const piece = await bench.begun();
       await expect(share('a', { deadlineMs: 20 })).rejects.toThrow(DeadlineExceeded);
-      const { answer } = await follow('a', { deadlineMs: 300 });
+      const { answer } = await follow('a', { deadlineMs: JOINED_MS });
       await expect(answer).rejects.toThrow(DeadlineExceeded);
       expect(piece.signal.aborted).toBe(false);
       piece.end(1);
@@ -218,10 +220,13 @@ describe('Coalescer', () => {
     });
 
     it('the work is aborted when the last follower in another process stops waiting', async () => {
-      const first = share('a', { deadlineMs: 100 });
+      const leaving = new AbortController();
+      const first = share('a', { signal: leaving.signal });
       const piece = await bench.begun();
-      const { answer } = await follow('a', { deadlineMs: 300 });
-      await expect(first).rejects.toThrow(DeadlineExceeded);
+      const { answer } = await follow('a', { deadlineMs: JOINED_MS });
+      leaving.abort(new Error('gone'));
+      await expect(first).rejects.toThrow('gone');
+      expect(piece.signal.aborted).toBe(false);
       await expect(answer).rejects.toThrow(DeadlineExceeded);
       await eventually('the end', () => piece.signal.aborted);
       await nothingIsLeft();
@@ -292,12 +297,13 @@ describe('Coalescer', () => {
       await nothingIsLeft();
     });
 
-    it('the last of five intents in 200 ms gets its outcome, and the other four are superseded', async () => {
+    it('the last of five intents at once gets its outcome, and the other four are superseded', async () => {
       const all: Array<Promise<unknown>> = [];
       for (const episode of ['1', '2', '3', '4', '5']) {
         all.push(share(episode, newest, Number(episode) % 2 ? here : elsewhere));
         all.at(-1)!.catch(() => undefined);
-        await pause(40);
+        // Intents on different connections may overtake each other.
+        await bench.begun(all.length);
       }
       await eventually('one left', () => bench.pieces.filter(({ signal }) => !signal.aborted).length === 1);
       bench.pieces.find(({ signal }) => !signal.aborted)!.end('last');
@@ -344,7 +350,7 @@ describe('Coalescer', () => {
       const dying = await ReplicaProcess.start(replicas.url, replicas.keyPrefix);
       dying.send('share', { request: requestFor('a'), times: 1, workMs: LONG_MS, value: 'never' });
       await dying.printed('working');
-      const { answer } = await follow('a', { deadlineMs: 400 });
+      const { answer } = await follow('a', { deadlineMs: JOINED_MS });
       await dying.kill();
       await expect(answer).rejects.toThrow(DeadlineExceeded);
       await nothingIsLeft();
@@ -406,7 +412,7 @@ describe('Coalescer', () => {
 
     it('the work without Redis is aborted when the last caller stops waiting', async () => {
       here.redis.disconnect();
-      const first = share('a', { deadlineMs: 100 });
+      const first = share('a', { deadlineMs: JOINED_MS });
       const piece = await bench.begun();
       await expect(first).rejects.toThrow(DeadlineExceeded);
       expect(piece.signal.aborted).toBe(true);
@@ -414,13 +420,13 @@ describe('Coalescer', () => {
 
     it('only the first request waits for the command timeout while Redis is frozen', async () => {
       const proxy = await Proxy.before(required('REDIS_URL'));
-      const frozen = await replicas.start(proxy.url, 500);
+      const frozen = await replicas.start(proxy.url, 2_000);
       proxy.freeze();
       const instantly = () => Promise.resolve('done');
       expect(await frozen.coalescer.share(requestFor('a'), instantly)).toBe('done');
       const startedAt = performance.now();
       expect(await frozen.coalescer.share(requestFor('b'), instantly)).toBe('done');
-      expect(performance.now() - startedAt).toBeLessThan(400);
+      expect(performance.now() - startedAt).toBeLessThan(1_500);
       await proxy.close();
     });
 
