@@ -43,9 +43,9 @@ describe('an athlete with long recordings', () => {
       await copyActivity(databaseUrl, day, { athleteId: await athleteId(each), count: LARGE });
   });
   afterAll(async () => {
-    await api.stop();
+    await api?.stop();
     redis.disconnect();
-    await environment.release();
+    await environment?.release();
   });
 
   async function archiveOf(athlete: string): Promise<Map<string, string>> {

@@ -25,7 +25,7 @@ beforeAll(async () => {
     [athlete, MANY],
   );
 });
-afterAll(() => world.stop());
+afterAll(() => world?.stop());
 
 const failures = async () => {
   type Body = { items: ReadonlyArray<{ error: string; count: number }> };

@@ -37,9 +37,9 @@ describe('the changes of an athlete', () => {
     world = await World.start({ env, workers: 2 });
   }, 120_000);
   afterAll(async () => {
-    await connection.close();
-    await world.stop();
-    await nats.stop();
+    await connection?.close();
+    await world?.stop();
+    await nats?.stop();
   });
 
   const page = async (athlete: string, query = '') =>

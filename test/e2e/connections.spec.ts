@@ -34,10 +34,10 @@ beforeAll(async () => {
 });
 afterEach(() => simulator.clearFaults());
 afterAll(async () => {
-  await api.stop();
-  await postgres.close();
-  await simulator.stop();
-  await environment.release();
+  await api?.stop();
+  await postgres?.close();
+  await simulator?.stop();
+  await environment?.release();
 });
 
 /** A new athlete, with functions for the requests that an app makes for this athlete. */
@@ -363,7 +363,7 @@ describe('the pages for athletes who connect an account', () => {
       args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking'],
     });
   });
-  afterAll(() => browser.close());
+  afterAll(() => browser?.close());
 
   const open = async (path: string, width = 1280, colorScheme: 'light' | 'dark' = 'light') => {
     const context = await browser.newContext({ viewport: { width, height: 720 }, colorScheme });

@@ -14,8 +14,8 @@ describe('a handler that waits', () => {
     api = await ProductProcess.start('api', environment.env);
   });
   afterAll(async () => {
-    await api.stop();
-    await environment.release();
+    await api?.stop();
+    await environment?.release();
   });
 
   it('the api answers 503 with Retry-After within five seconds to 25 requests that wait for a lock in Postgres', async () => {

@@ -31,9 +31,9 @@ describe('a person who deletes their account', () => {
   }, 120_000);
   afterAll(async () => {
     redis.disconnect();
-    await connection.close();
-    await world.stop();
-    await server.stop();
+    await connection?.close();
+    await world?.stop();
+    await server?.stop();
   });
 
   const ingest = async (date: string) => {

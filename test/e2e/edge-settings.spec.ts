@@ -21,8 +21,8 @@ describe('a process with METRICS_PORT, DOCS=off and CORS_ORIGINS', () => {
     authorization = `Bearer ${await tokenFor('pages')}`;
   });
   afterAll(async () => {
-    await all.stop();
-    await environment.release();
+    await all?.stop();
+    await environment?.release();
   });
 
   it('METRICS_PORT serves metrics on that port only', async () => {
@@ -147,7 +147,7 @@ describe('a process with JWT_ISSUER, on the database of a process without JWT_IS
   const SUBJECT = 'auth0|was-here-before';
   let environment: TestEnvironment;
   beforeAll(async () => (environment = await testEnvironment()));
-  afterAll(() => environment.release());
+  afterAll(() => environment?.release());
 
   const idAt = async (env: Record<string, string>, claims: object) => {
     const api = await ProductProcess.start('api', { ...environment.env, ...env });

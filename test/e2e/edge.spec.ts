@@ -22,8 +22,8 @@ describe('the api', () => {
     token = await tokenFor(ATHLETE);
   });
   afterAll(async () => {
-    await api.stop();
-    await environment.release();
+    await api?.stop();
+    await environment?.release();
   });
 
   const bearer = () => `Bearer ${token}`;

@@ -16,7 +16,7 @@ describe('an import', () => {
     world = await World.start({ timeScale: TIME_SCALE });
     await world.pauseBackfill();
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
 
   const begin = async (athlete: string, body: object = { type: 'full' }) =>
     (await world.call<ImportBody>(athlete, 'POST', '/v1/imports', body)).body;

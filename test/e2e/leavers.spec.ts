@@ -93,7 +93,7 @@ describe('readers who leave at any moment, with any server frozen', () => {
   });
   afterAll(async () => {
     for (const proxy of Object.values(proxies)) proxy.heal();
-    await world.stop();
+    await world?.stop();
     await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
     await database.drop();
   });

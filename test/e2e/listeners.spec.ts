@@ -19,7 +19,7 @@ const REGISTERED = [
 describe('a process with a listener that cannot start', () => {
   let environment: TestEnvironment;
   beforeAll(async () => (environment = await testEnvironment()));
-  afterAll(() => environment.release());
+  afterAll(() => environment?.release());
 
   async function refusal(app: string, query: Record<string, string>): Promise<string> {
     const broken = pathToFileURL(resolve('test/harness/broken-listener.mjs'));

@@ -13,7 +13,7 @@ describe('limits that the vendor has lowered', () => {
     world = await World.start({ timeScale: TIME_SCALE });
     await world.pauseBackfill();
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
 
   it('new workers keep lowered limits after a Redis flush, even if an import is due at once', async () => {
     await world.control('POST', 'limits', {

@@ -12,8 +12,8 @@ describe('the metrics and the version of a process', () => {
     all = await ProductProcess.start('all', environment.env);
   });
   afterAll(async () => {
-    await all.stop();
-    await environment.release();
+    await all?.stop();
+    await environment?.release();
   });
 
   it('/version and pacekeeper_build_info name the running release, without a token', async () => {

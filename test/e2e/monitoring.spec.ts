@@ -44,10 +44,10 @@ describe('what operators see of a running product', () => {
     await world.connect(ATHLETE, vendorAthlete);
   });
   afterAll(async () => {
-    await world.stop();
-    collector.close();
-    await connection.close();
-    await nats.stop();
+    await world?.stop();
+    collector?.close();
+    await connection?.close();
+    await nats?.stop();
   });
 
   const spanOf = (traceId: string, name: string) =>

@@ -54,7 +54,7 @@ describe('answers of the api, checked against docs/openapi.json', () => {
     activities = ((await get('/v1/activities')).body as unknown as Items).items;
   });
   afterAll(async () => {
-    await world.stop();
+    await world?.stop();
   });
 
   /** Sends a request and checks the answer against the document. With `as: null` the request has no token. */

@@ -14,8 +14,8 @@ describe('examples/own-processor', () => {
     await world.call(athlete, 'GET', '/v1/me');
   });
   afterAll(async () => {
-    await stairs.stop();
-    await world.stop();
+    await stairs?.stop();
+    await world?.stop();
   });
 
   async function climbed(metres: number): Promise<string> {

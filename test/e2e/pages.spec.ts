@@ -18,9 +18,9 @@ describe('/docs in a browser', () => {
     browser = await startBrowser();
   });
   afterAll(async () => {
-    await browser.close();
-    await api.stop();
-    await environment.release();
+    await browser?.close();
+    await api?.stop();
+    await environment?.release();
   });
 
   it.each([

@@ -18,8 +18,8 @@ describe('the places of the add-on', () => {
   });
   afterEach(() => world.simulator.clearFaults());
   afterAll(async () => {
-    await world.close();
-    await cluster.stop();
+    await world?.close();
+    await cluster?.stop();
   });
 
   /** Starts an api with its own gate. The api trusts the local address as a proxy, so `x-forwarded-for` names the client's address. */

@@ -45,9 +45,9 @@ describe('a player', () => {
     });
   });
   afterAll(async () => {
-    await browser.close();
-    site.close();
-    await world.close();
+    await browser?.close();
+    site?.close();
+    await world?.close();
   });
 
   /** Requests sources from the page, plays the first source and returns how far it played. */

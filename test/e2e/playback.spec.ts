@@ -17,7 +17,7 @@ describe('the add-on', () => {
     world = await PlaybackWorld.open();
     api = await world.startApi();
   });
-  afterAll(() => world.close());
+  afterAll(() => world?.close());
 
   describe.each([
     ['without a session', ''],

@@ -24,7 +24,7 @@ interface NightBody {
 let world: World;
 beforeAll(async () => (world = await World.start()));
 afterEach(() => world.simulator.habit('polar', { edits_send_events: false, events_after_revocation: false }));
-afterAll(() => world.stop());
+afterAll(() => world?.stop());
 
 const webhookCall = (method: string, path = '') =>
   fetch(`${world.simulator.url}/polar/v3/webhooks${path}`, {

@@ -17,7 +17,7 @@ describe('start and stop of a process', () => {
     environment = await testEnvironment();
     onSilentServers = startOnSilentServers();
   });
-  afterAll(() => environment.release());
+  afterAll(() => environment?.release());
 
   /** Starts an api that must refuse to start, and returns its stderr. */
   async function refusal(overrides: Record<string, string | undefined>): Promise<string> {

@@ -16,7 +16,7 @@ let storm: PushStorm;
 beforeAll(async () => {
   storm = await PushStorm.start({ changesPerSecond: CHANGES_PER_SECOND, deadlineMs: 120_000 });
 }, 180_000);
-afterAll(() => storm.stop());
+afterAll(() => storm?.stop());
 
 it('every committed change reaches each reader of the routes once and in order, and NATS and each endpoint under its id, while all processes and servers are killed', async () => {
   for (const [round, targets] of KILLS.entries()) {

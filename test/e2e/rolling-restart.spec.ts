@@ -9,7 +9,7 @@ describe('a rolling restart of all processes', () => {
   beforeAll(async () => {
     environment = await testEnvironment();
   });
-  afterAll(() => environment.release());
+  afterAll(() => environment?.release());
 
   it(`a rolling restart of apis and workers fails no request of ${REQUESTS_A_SECOND} a second over open connections, and loses no night`, async () => {
     const { env } = environment;

@@ -45,8 +45,8 @@ describe('jobs that fail, hang or lose their worker', () => {
     );
   }, 120_000);
   afterAll(async () => {
-    await locker.end();
-    await world.stop();
+    await locker?.end();
+    await world?.stop();
   });
 
   const activity = (n: number) => ids[n] as string;

@@ -149,7 +149,7 @@ describe('the activities of an athlete who connects', () => {
       [athlete],
     );
   }, 120_000);
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
 
   const processed = async () => (await world.rows('select 1 from processed_activities')).length;
 

@@ -105,8 +105,8 @@ describe('service keys', () => {
   });
   afterAll(async () => {
     await replica?.stop();
-    await world.stop();
-    await nats.stop();
+    await world?.stop();
+    await nats?.stop();
   });
 
   async function newKey(scopes: readonly string[]): Promise<ServiceKey> {

@@ -43,7 +43,7 @@ describe('the sessions of browsers', () => {
   });
   afterAll(async () => {
     await replica?.stop();
-    await world.stop();
+    await world?.stop();
   });
 
   /** Sends a request and checks the answer against the documents. */

@@ -23,8 +23,8 @@ describe('examples/sleep-consumer', () => {
   });
   afterAll(async () => {
     for (const child of running) child.kill('SIGKILL');
-    await connection.close();
-    await server.stop();
+    await connection?.close();
+    await server?.stop();
   });
 
   const start = () => {

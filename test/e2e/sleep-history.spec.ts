@@ -29,7 +29,7 @@ describe('sleep history and reconciliation', () => {
     await Promise.all(world.workers.splice(0).map((worker) => worker.stop()));
   });
   afterAll(async () => {
-    await world.stop();
+    await world?.stop();
   });
 
   const connected = async (provider: Vendor, nights = NIGHTS) => {

@@ -31,11 +31,11 @@ describe('POST /api/v1/ingest/sleep', () => {
     manager = await jetstreamManager(connection);
   });
   afterAll(async () => {
-    await api.stop();
-    await connection.close();
-    await proxy.close();
-    await server.stop();
-    await environment.release();
+    await api?.stop();
+    await connection?.close();
+    await proxy?.close();
+    await server?.stop();
+    await environment?.release();
   });
   beforeEach(() => manager.streams.purge('AA_CORE_HOT'));
 

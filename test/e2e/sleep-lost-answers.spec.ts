@@ -23,7 +23,7 @@ describe('a connection to WHOOP if the answer to a refresh is lost', () => {
     await world.control('POST', 'webhooks', { vendor: 'whoop', url: `${world.api.url}/webhooks/whoop` });
   });
   afterAll(async () => {
-    await world.stop();
+    await world?.stop();
   });
 
   const connected = async (minutes: number): Promise<Person> => {

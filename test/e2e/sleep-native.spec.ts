@@ -21,7 +21,7 @@ describe('sleep that Oura and WHOOP send', () => {
     await world.control('POST', 'webhooks', { vendor: 'whoop', url: `${world.api.url}/webhooks/whoop` });
   });
   afterAll(async () => {
-    await world.stop();
+    await world?.stop();
   });
 
   const connected = async (provider: string) => {

@@ -52,10 +52,10 @@ describe('every consumer of the sleep pipeline while its worker cannot reach a s
     people = { oura: await connected('oura'), whoop: await connected('whoop') };
   });
   afterAll(async () => {
-    await connection.close();
-    await world.stop();
+    await connection?.close();
+    await world?.stop();
     await Promise.all([apiNats, ...Object.values(proxies)].map((proxy) => proxy.close()));
-    await nats.stop();
+    await nats?.stop();
   });
 
   const connected = async (provider: string) => {

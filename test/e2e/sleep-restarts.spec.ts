@@ -46,10 +46,10 @@ describe('sleep while a server is restarted', () => {
     manager = await jetstreamManager(connection);
   }, 60_000);
   afterAll(async () => {
-    await Promise.all([api, worker].map((process) => process.stop()));
-    await connection.close();
-    await Promise.all([nats.stop(), postgres.stop()]);
-    await environment.release();
+    await Promise.all([api, worker].map((process) => process?.stop()));
+    await connection?.close();
+    await Promise.all([nats?.stop(), postgres?.stop()]);
+    await environment?.release();
   });
 
   it(

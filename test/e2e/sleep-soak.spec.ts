@@ -38,11 +38,11 @@ describe('a soak of sleep events', () => {
     manager = await jetstreamManager(connection);
   });
   afterAll(async () => {
-    await Promise.all(workers.map((worker) => worker.stop()));
-    await pool.end();
-    await connection.close();
-    await server.stop();
-    await environment.release();
+    await Promise.all(workers.map((worker) => worker?.stop()));
+    await pool?.end();
+    await connection?.close();
+    await server?.stop();
+    await environment?.release();
   });
 
   const stored = (count: number) =>

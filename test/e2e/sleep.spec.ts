@@ -33,11 +33,11 @@ describe('sleep, from a request to a night', () => {
     pool = queryPool(environment.env.DATABASE_URL, 2);
   });
   afterAll(async () => {
-    await api.stop();
-    await pool.end();
-    await connection.close();
-    await server.stop();
-    await environment.release();
+    await api?.stop();
+    await pool?.end();
+    await connection?.close();
+    await server?.stop();
+    await environment?.release();
   });
   beforeEach(async () => {
     for (const stream of ['AA_CORE_HOT', 'AA_DLQ']) await manager.streams.purge(stream);

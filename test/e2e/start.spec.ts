@@ -42,7 +42,7 @@ describe('a process that starts', () => {
   afterEach(() => Object.values(proxies).forEach((proxy) => proxy.heal()));
   afterAll(async () => {
     await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
-    await environment.release();
+    await environment?.release();
   });
 
   it.each([['Postgres'], ['NATS']] as const)(

@@ -21,7 +21,7 @@ describe('Strava’s move to another host, to tokens in headers and away from /o
     await world.control('POST', 'limits', { vendor: 'strava', read_15min: CALLS_A_WINDOW });
     vendorAthlete = await world.vendorAthlete(ACTIVITIES);
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
 
   const moved = () => {
     const { port } = new URL(world.simulator.url);

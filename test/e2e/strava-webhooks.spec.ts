@@ -69,10 +69,10 @@ describe("Strava's webhook", () => {
       await connectOwner(vendor, owner);
   });
   afterAll(async () => {
-    await database.end();
-    await Promise.all([api.stop(), worker.stop()]);
-    await Promise.all([strava.stop(), postgres.close()]);
-    await environment.release();
+    await database?.end();
+    await Promise.all([api?.stop(), worker?.stop()]);
+    await Promise.all([strava?.stop(), postgres?.close()]);
+    await environment?.release();
   });
 
   /** Inserts a connection whose consent has ended, so that events are stored and cause no calls. */

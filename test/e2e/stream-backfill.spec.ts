@@ -32,8 +32,8 @@ describe('the backfill of several athletes by two workers', () => {
     world = await World.start({ workers: 2, env: { REDIS_URL: redis.url } });
   });
   afterAll(async () => {
-    await world.stop();
-    await redis.close();
+    await world?.stop();
+    await redis?.close();
   });
 
   async function connect(athlete: string, activities: number): Promise<string> {
@@ -197,7 +197,7 @@ describe('the backfill of an athlete who uploads meanwhile', () => {
     world = await World.start({ timeScale: TIME_SCALE, workers: 2 });
     await world.control('POST', 'limits', { vendor: 'strava', read_15min: 50 });
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
 
   it('a new upload gets its streams while the backfill’s share of the window is used up', async () => {
     const athlete = randomUUID();

@@ -57,8 +57,8 @@ describe('a worker that is killed while it fetches streams', () => {
     for (const _ of PLACES.slice(1)) await world.startWorker();
   });
   afterAll(async () => {
-    await lock.end();
-    await world.stop();
+    await lock?.end();
+    await world?.stop();
   });
 
   async function newestOf(place: Place): Promise<Activity> {

@@ -91,7 +91,7 @@ describe('streams of a vendor in trouble', () => {
     }
     await Promise.all([...victims].map(async ([kind, { id }]) => answers.set(kind, await endOf(id))));
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
 
   it.each(FAULTS)(
     'streams whose calls meet the fault %s become %s, and the reader gets this status with the error',

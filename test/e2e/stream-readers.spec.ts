@@ -42,8 +42,8 @@ describe('readers who wait for streams', () => {
     );
   });
   afterAll(async () => {
-    await world.stop();
-    await redis.close();
+    await world?.stop();
+    await redis?.close();
   });
 
   /** The newest activity whose streams no reader has requested yet. */

@@ -37,7 +37,7 @@ describe('the streams of an athlete', () => {
       90_000,
     );
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
 
   async function get(id: string, query = '', headers: Record<string, string> = {}, as = athlete) {
     const answer = await request(`${world.api.url}/v1/activities/${id}/streams${query}`, {

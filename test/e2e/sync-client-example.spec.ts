@@ -29,7 +29,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await Promise.all([...running].map((client) => kill(client)));
-  await world.stop();
+  await world?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -57,7 +57,7 @@ describe('servers that speak TLS under a CA of our own', () => {
   });
   afterAll(async () => {
     await Promise.all([postgres.stop(), redis.kill(), clusterNode.kill(), nats.stop()]);
-    await environment.release();
+    await environment?.release();
     rmSync(certificates.folder, { recursive: true });
   });
 

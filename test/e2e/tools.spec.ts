@@ -12,7 +12,7 @@ describe('bin/tool.mjs', () => {
   beforeAll(async () => {
     environment = await testEnvironment();
   });
-  afterAll(() => environment.release());
+  afterAll(() => environment?.release());
 
   function run(tool: string | undefined, changes: Record<string, string> = {}, args: readonly string[] = []) {
     const { DATABASE_URL = '', ENCRYPTION_KEYS = '' } = environment.env;

@@ -40,9 +40,9 @@ beforeAll(async () => {
 afterEach(() => world.simulator.clearFaults());
 afterAll(async () => {
   redis.disconnect();
-  await connection.close();
-  await world.stop();
-  await server.stop();
+  await connection?.close();
+  await world?.stop();
+  await server?.stop();
 });
 
 /** The kinds of records that a vendor's entry in the registry promises. */

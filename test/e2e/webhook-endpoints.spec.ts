@@ -52,8 +52,8 @@ describe('webhook endpoints', () => {
     call = await backendOf(world);
   }, 180_000);
   afterAll(async () => {
-    await pool.close();
-    await world.stop();
+    await pool?.close();
+    await world?.stop();
   });
   beforeEach(() => void (receivers = []));
   afterEach(async () => {
@@ -346,7 +346,7 @@ describe('webhook endpoints', () => {
 describe('webhook endpoints without WEBHOOKS_ALLOW_PRIVATE', () => {
   let world: World;
   beforeAll(async () => (world = await World.start({ workers: 0 })), 180_000);
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
 
   it('POST and PATCH /v1/webhook-endpoints refuse private and insecure URLs with 400, and accept public ones', async () => {
     const call = await backendOf(world);

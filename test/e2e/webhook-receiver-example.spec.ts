@@ -18,7 +18,7 @@ describe('examples/webhook-receiver', () => {
   }, 180_000);
   afterAll(async () => {
     child?.kill('SIGKILL');
-    await world.stop();
+    await world?.stop();
   });
 
   const call = async <T>(path: string, body?: unknown) => {

@@ -47,7 +47,7 @@ describe('write-back of title and description to Strava', () => {
       60_000,
     );
   }, 120_000);
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
 
   /** Uploads an activity that began after the athlete connected. Earlier activities are not written back. */
   async function upload(of = athlete, more: Record<string, unknown> = {}): Promise<string> {

@@ -37,9 +37,9 @@ describe('processes whose clocks are ten seconds wrong, in both directions', () 
     await Promise.all([AHEAD_MS, -AHEAD_MS].map((ms) => world.startWorker(clock(ms))));
   });
   afterAll(async () => {
-    await Promise.all([ahead.stop(), behind.stop()]);
-    await world.stop();
-    await nats.stop();
+    await Promise.all([ahead?.stop(), behind?.stop()]);
+    await world?.stop();
+    await nats?.stop();
   });
 
   const send = async (

@@ -31,7 +31,7 @@ describe('orders about many dead letters', () => {
     world = await SleepWorld.start();
     orders = new DeadLetterOrders(world.letters, world.database, new OperatorActions(world.database));
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
   beforeEach(async () => {
     for (const stream of ['AA_CORE_HOT', 'AA_DLQ']) await world.manager.streams.purge(stream);
     await world.rows('truncate operator_action, dead_letter_order');

@@ -14,7 +14,7 @@ describe('a night that is sent under an Idempotency-Key', () => {
     world = await SleepWorld.start();
     ingest = new SleepIngest(new EventBus(world.connection), new SystemClock(), silent);
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
   beforeEach(() => world.manager.streams.purge('AA_CORE_HOT'));
 
   const stored = async () =>

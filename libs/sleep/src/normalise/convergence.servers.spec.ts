@@ -60,7 +60,7 @@ describe('a history of sleep records', () => {
   beforeAll(async () => {
     world = await SleepWorld.start();
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
 
   it(
     'sleep events lead to the same rows and last messages in any order and batches, with repeats and many workers (model)',

@@ -17,7 +17,7 @@ describe('the sleep pipeline', () => {
   beforeAll(async () => {
     world = await SleepWorld.start();
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
   beforeEach(async () => {
     await world.rows('truncate sleep_session, sleep_data');
     for (const stream of ['AA_CORE_HOT', 'AA_DLQ']) await world.manager.streams.purge(stream);

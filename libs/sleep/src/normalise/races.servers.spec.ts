@@ -31,7 +31,7 @@ describe('two workers at the same night', () => {
     world = await SleepWorld.start();
     bus = new EventBus(world.connection);
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
   beforeEach(async () => {
     await world.rows('truncate sleep_session, sleep_data');
     // A new stream does not drop the message ids of the previous test as duplicates.

@@ -36,7 +36,7 @@ describe('messages in NATS of people who have been deleted', () => {
     );
     remains = new SleepRemains(world.connection, world.database, unpublished);
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
   beforeEach(async () => {
     for (const stream of ['AA_CORE_HOT', 'AA_DLQ']) await world.manager.streams.purge(stream);
     leaver = await newAthlete(world.database);

@@ -23,7 +23,7 @@ describe('nights that a deletion has changed', () => {
     const bus = new EventBus(world.connection);
     unpublished = new UnpublishedNights(world.database, {} as Sweeps, new SleepStore(world.database), bus);
   });
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
   beforeEach(async () => {
     athlete = await newAthlete(world.database);
     await world.startWorker();

@@ -21,7 +21,7 @@ describe('a reread of the stream', () => {
   let world: SleepWorld;
   let athlete: string;
   beforeAll(async () => (world = await SleepWorld.start()));
-  afterAll(() => world.stop());
+  afterAll(() => world?.stop());
   beforeEach(async () => {
     await world.rows('truncate sleep_session, sleep_data, sleep_untold, sleep_erasure');
     for (const stream of ['AA_CORE_HOT', 'AA_DLQ']) await world.manager.streams.purge(stream);
