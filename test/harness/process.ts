@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { within } from './within.js';
 
 const ENTRY = (app: string, root: string) =>
   resolve(root, app.startsWith('examples/') ? `dist/${app}/main.js` : `dist/apps/${app}/src/main.js`);
@@ -12,6 +13,11 @@ const ENTRY = (app: string, root: string) =>
  * The V8 of Node 22 has no such flag, and optimises later by itself.
  */
 export const SHORT_LIVED = process.versions.node.startsWith('20.') ? ['--interrupt-budget=2000000'] : [];
+
+// A process waits up to 60 s for its servers (START_WAIT_SECONDS) and then ends with the reason. So the test waits longer for the start.
+const START_MS = 90_000;
+// A line of the log follows within seconds, also on a busy machine.
+const LINE_MS = 60_000;
 
 interface LogLine {
   readonly msg: string;
@@ -42,18 +48,20 @@ export class ProductProcess {
     return new ProductProcess(child);
   }
 
-  /** Starts a process and waits for its log line `ready`. If the process ends before, this throws with the process's stderr. */
+  /** Starts a process and waits for its log line `ready`. If the process ends before or hangs, this throws with the process's output. */
   static async start(
     app: string,
     env: Readonly<Record<string, string | undefined>>,
     root?: string,
   ): Promise<ProductProcess> {
     const started = ProductProcess.spawn(app, env, root);
-    await Promise.race([
-      started.line((line) => line.msg === 'ready'),
-      started.exit.then((code) => Promise.reject(new Error(`${app} ended with ${code}: ${started.stderr}`))),
-    ]);
-    return started;
+    try {
+      await started.line((line) => line.msg === 'ready', START_MS);
+      return started;
+    } catch (cause) {
+      started.signal('SIGKILL');
+      throw new Error(`${app} did not start: ${started.stderr}`, { cause });
+    }
   }
 
   get urls(): readonly string[] {
@@ -70,18 +78,24 @@ export class ProductProcess {
     return this.child.pid ?? 0;
   }
 
-  /** The first log line that fits, past or future. The wait has no limit; the time-out of the test ends it. */
-  line(fits: (line: LogLine) => boolean): Promise<LogLine> {
+  /** The first log line that fits, past or future. Throws with the last line if none fits before the process ends or `limitMs` have passed. */
+  async line(fits: (line: LogLine) => boolean, limitMs = LINE_MS): Promise<LogLine> {
     const past = this.lines.find(fits);
-    if (past) return Promise.resolve(past);
-    return new Promise((resolve) => {
-      const listener = (line: LogLine) => {
-        if (!fits(line)) return;
-        this.listeners.delete(listener);
-        resolve(line);
-      };
+    if (past) return past;
+    let listener: (line: LogLine) => void = () => undefined;
+    const future = new Promise<LogLine>((resolve) => {
+      listener = (line) => fits(line) && resolve(line);
       this.listeners.add(listener);
     });
+    const ended = this.exit.then((code) => Promise.reject(new Error(`the process ended with ${code}`)));
+    try {
+      return await within('a line of the log', limitMs, Promise.race([future, ended]));
+    } catch (cause) {
+      const last = JSON.stringify(this.lines.at(-1));
+      throw new Error(`no expected line in the log, the last is ${last}`, { cause });
+    } finally {
+      this.listeners.delete(listener);
+    }
   }
 
   get hasEnded(): boolean {

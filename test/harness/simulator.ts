@@ -4,8 +4,11 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { SHORT_LIVED } from './process.js';
+import { within } from './within.js';
 
 const MAIN = resolve('dist/apps/simulator/src/main.js');
+// The simulator waits for no server. It starts within seconds, also on a busy machine.
+const START_MS = 60_000;
 
 interface SimulatedVendors {
   readonly vendorPaths: Readonly<Record<string, string>>;
@@ -51,8 +54,20 @@ export class SimulatorProcess {
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-    return new SimulatorProcess(child, line.replace('simulator ', ''));
+    const ended = once(child, 'exit').then(([code]) =>
+      Promise.reject(new Error(`the simulator ended with ${code}`)),
+    );
+    const first = once(createInterface(child.stdout), 'line');
+    try {
+      const [line] = (await within('the simulator', START_MS, Promise.race([first, ended]))) as [string];
+      return new SimulatorProcess(child, line.replace('simulator ', ''));
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    } finally {
+      // The simulator ends after the test has stopped it.
+      ended.catch(() => undefined);
+    }
   }
 
   /** The environment with which a process of the product uses this simulator. */
