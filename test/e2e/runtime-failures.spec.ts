@@ -6,6 +6,9 @@ import { eventually } from '../harness/eventually.js';
 import { type JobBody, type StateBody, World } from '../harness/world.js';
 
 const ACTIVITIES = 8;
+// One test expects a profile of the classifier, which depends on the days of the history.
+const HISTORY_UNTIL = '2026-11-19T00:00:00Z';
+const UPLOADED_AT = '2026-11-19T08:00:00Z';
 
 // Halts a worker before its commit: a trigger waits for an advisory lock that the test holds.
 const HALT = `
@@ -32,7 +35,7 @@ describe('jobs that fail, hang or lose their worker', () => {
     await world.rows(HALT);
     locker = new pg.Client({ connectionString: world.env.DATABASE_URL });
     await locker.connect();
-    vendorId = await world.vendorAthlete(ACTIVITIES, { manual_share: 0 });
+    vendorId = await world.vendorAthlete(ACTIVITIES, { manual_share: 0, history_until: HISTORY_UNTIL });
     await world.connect(athlete, vendorId);
     const processed = 'select activity_id as id from processed_activities';
     ids = await eventually(
@@ -203,7 +206,7 @@ describe('jobs that fail, hang or lose their worker', () => {
   async function uploadWithFailingStreams(): Promise<string> {
     const fault = { vendor: 'strava', endpoint: 'streams', kind: 'http_500', count: 1_000 };
     await world.control('POST', 'faults', fault);
-    const order = { athlete_id: vendorId, sport_type: 'Run', profile: 'easy' };
+    const order = { athlete_id: vendorId, sport_type: 'Run', profile: 'easy', start_date: UPLOADED_AT };
     return (await world.control<{ id: string }>('POST', 'activities', order)).id;
   }
 

@@ -2,6 +2,7 @@ import { type FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type Core, Digits, Id, type Vendor, VENDORS_WITH_ATHLETES } from '../core/index.js';
 import { invalid, unknownId } from './control-error.js';
+import { Moment } from './workout-order.js';
 
 const MOST_RECORDS = 100_000;
 
@@ -18,6 +19,8 @@ const NewAthlete = z.object({
   /** Ids may exceed 32 bit and 2^53. */
   athlete_id: Digits.optional(),
   first_activity_id: Digits.optional(),
+  /** The newest activity of the history ends before this moment. By default the history ends at 00:00 UTC of today. */
+  history_until: Moment.optional(),
   scopes: z.array(z.string()).optional(),
 });
 
@@ -46,6 +49,7 @@ export function athleteControls(app: FastifyInstance, core: Core): void {
       seed: order.seed,
       athleteId: athlete_id,
       firstActivityId: order.first_activity_id,
+      endsAtMs: order.history_until,
       scopes,
     });
     return { id, provider, code };

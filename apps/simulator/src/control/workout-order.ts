@@ -31,7 +31,7 @@ const PROFILES = [
 
 const Positive = z.number().positive();
 const Seconds = z.number().min(0);
-const Moment = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+export const Moment = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 const Stop = z.object({ after_moving_s: Seconds, seconds: Positive, paused: z.boolean().default(true) });
 

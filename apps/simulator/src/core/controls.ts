@@ -25,6 +25,8 @@ interface NewAthleteOrder {
   readonly seed?: number;
   readonly athleteId?: string;
   readonly firstActivityId?: string;
+  /** The end of Strava's history. Other vendors' histories end with the day before today. */
+  readonly endsAtMs?: number;
   readonly scopes?: readonly string[];
 }
 

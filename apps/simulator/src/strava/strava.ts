@@ -22,6 +22,7 @@ interface Past {
   readonly privateShare?: number;
   readonly privateNewest?: number;
   readonly firstActivityId?: string;
+  readonly endsAtMs?: number;
 }
 
 interface NewAthlete extends Past {
@@ -172,10 +173,9 @@ export class Strava {
   }
 }
 
-/** The history ends at 00:00 UTC of the day of creation, so that a seed gives the same history at any hour of that day. */
+/** By default the history ends at 00:00 UTC of the day of creation, so that a seed gives the same history at any hour of that day. */
 function historyOf({ seed, profile, createdAtMs }: Athlete, past: Past): Activity[] {
-  const { firstActivityId, ...life } = past;
-  const endsAtMs = Math.floor(createdAtMs / DAY_MS) * DAY_MS;
+  const { firstActivityId, endsAtMs = Math.floor(createdAtMs / DAY_MS) * DAY_MS, ...life } = past;
   const firstId = firstActivityId === undefined ? undefined : BigInt(firstActivityId);
   return createHistory({ ...life, seed, endsAtMs, athlete: profile, firstId });
 }
