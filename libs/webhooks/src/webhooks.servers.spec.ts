@@ -206,7 +206,9 @@ describe.each(vendorsWith('webhook'))('the inbox and the worker of events of %s'
       await sql.query("delete from connection where vendor_athlete_id = '10'");
       const received = result({ owner: 10 });
       await eventually('the event waits for the lock', async () => {
-        const { count } = await sql.query("select from pg_stat_activity where wait_event_type = 'Lock'");
+        const { count } = await sql.query(
+          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        );
         return count > 0;
       });
       return { received };
