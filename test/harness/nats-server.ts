@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
+import { undoneOnFailure } from './undo.js';
 
 const FOLDERS = [
   ...(process.env.PATH ?? '').split(delimiter),
@@ -29,8 +30,11 @@ export class NatsServer {
   static async start(configuration = '', program = installed()): Promise<NatsServer> {
     const folder = mkdtempSync(join(tmpdir(), 'pacekeeper-nats-'));
     const server = new NatsServer(folder, await freePort(), configuration, program);
-    await server.start();
-    return server;
+    return undoneOnFailure(async (onFailure) => {
+      onFailure(() => server.stop());
+      await server.start();
+      return server;
+    });
   }
 
   get url(): string {
@@ -79,10 +83,13 @@ export class NatsServer {
   }
 
   private async signal(signal: NodeJS.Signals): Promise<void> {
-    if (!this.child) return;
-    const ended = once(this.child, 'exit');
-    this.child.kill(signal);
-    await ended;
+    const { child } = this;
+    if (!child) return;
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit');
+      child.kill(signal);
+      await ended;
+    }
     this.child = undefined;
   }
 

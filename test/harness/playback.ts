@@ -1,6 +1,7 @@
 import { testEnvironment, type TestEnvironment } from './environment.js';
 import { ProductProcess } from './process.js';
 import { SimulatorProcess } from './simulator.js';
+import { undoneOnFailure } from './undo.js';
 
 export const EPISODE = 'pacekeeper:base-building-s01e01';
 export const EPISODES = ['01', '02', '03', '04', '05'].map(
@@ -39,10 +40,13 @@ export class PlaybackWorld {
     private readonly environment: TestEnvironment,
   ) {}
 
-  static async open(env: Readonly<Record<string, string>> = {}): Promise<PlaybackWorld> {
-    const simulator = await SimulatorProcess.start();
-    const own = { ...simulator.env, LOG_LEVEL: 'debug', ...env };
-    return new PlaybackWorld(simulator, await testEnvironment(own));
+  static open(env: Readonly<Record<string, string>> = {}): Promise<PlaybackWorld> {
+    return undoneOnFailure(async (onFailure) => {
+      const simulator = await SimulatorProcess.start();
+      onFailure(() => simulator.stop());
+      const own = { ...simulator.env, LOG_LEVEL: 'debug', ...env };
+      return new PlaybackWorld(simulator, await testEnvironment(own));
+    });
   }
 
   /** An api with a REDIS_KEY_PREFIX of its own has a session gate of its own. */

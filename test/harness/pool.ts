@@ -2,7 +2,7 @@
 export class Pool<T> {
   private readonly made: Array<Promise<T>> = [];
   private readonly free: T[] = [];
-  private readonly waiting: Array<(one: T) => void> = [];
+  private readonly waiting: Array<(one: T | PromiseLike<T>) => void> = [];
 
   constructor(
     private readonly max: number,
@@ -28,6 +28,11 @@ export class Pool<T> {
     if (this.made.length === this.max) return new Promise((resolve) => this.waiting.push(resolve));
     const one = this.make();
     this.made.push(one);
+    one.catch(() => {
+      // The caller gets the error. A waiting caller makes an object of its own; otherwise it would wait until its test times out.
+      this.made.splice(this.made.indexOf(one), 1);
+      this.waiting.shift()?.(this.take());
+    });
     return one;
   }
 

@@ -10,10 +10,11 @@ import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { shiftedClock } from './shifted-clock.js';
 import { serverUrl } from './servers.js';
+import { undoneOnFailure } from './undo.js';
 
-// Commits must survive `kill`, so synchronous_commit stays on. The machine does not crash, so fsync is not needed.
 // The name by which a primary knows its standby.
 const STANDBY = 'standby';
+// Commits must survive `kill`, so synchronous_commit stays on. The machine does not crash, so fsync is not needed.
 const FAST = ['fsync=off', 'full_page_writes=off', 'unix_socket_directories='];
 
 /** A Postgres server with our schema for one test file. The test may kill the server and start it again. */
@@ -37,11 +38,14 @@ export class PostgresServer {
   /** A server whose clock is ahead, or behind if `aheadMs` is negative. */
   static async startAhead(aheadMs: number, ...more: string[]): Promise<PostgresServer> {
     const server = await PostgresServer.create(await freePort(), more, shiftedClock(aheadMs));
-    const options = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
-    await server.execute('initdb', '-D', server.data, ...options);
-    await server.start();
-    await migrateUp(server.url);
-    return server;
+    return undoneOnFailure(async (onFailure) => {
+      onFailure(() => server.stop());
+      const options = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
+      await server.execute('initdb', '-D', server.data, ...options);
+      await server.start();
+      await migrateUp(server.url);
+      return server;
+    });
   }
 
   /** A streaming standby of this server. `port`: that of a server that has ended, to take its place. */
@@ -50,11 +54,14 @@ export class PostgresServer {
     more = [],
   }: { port?: number; more?: readonly string[] } = {}): Promise<PostgresServer> {
     const server = await PostgresServer.create(port ?? (await freePort()), more);
-    const source = `host=127.0.0.1 port=${this.port} user=postgres application_name=${STANDBY}`;
-    const options = ['-X', 'stream', '-c', 'fast', '--write-recovery-conf', '--no-sync'];
-    await server.execute('pg_basebackup', '-D', server.data, '-d', source, ...options);
-    await server.start();
-    return server;
+    return undoneOnFailure(async (onFailure) => {
+      onFailure(() => server.stop());
+      const source = `host=127.0.0.1 port=${this.port} user=postgres application_name=${STANDBY}`;
+      const options = ['-X', 'stream', '-c', 'fast', '--write-recovery-conf', '--no-sync'];
+      await server.execute('pg_basebackup', '-D', server.data, '-d', source, ...options);
+      await server.start();
+      return server;
+    });
   }
 
   /** From now on a commit is confirmed only once a standby has it on disk. */

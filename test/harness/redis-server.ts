@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { shiftedClock } from './shifted-clock.js';
+import { undoneOnFailure } from './undo.js';
 
 const FOLDERS = [process.env.PATH, '/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/bin'];
 
@@ -24,16 +25,20 @@ export class RedisServer {
 
   /** `more` has further options, or a configuration file followed by options. */
   static async start(...more: string[]): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), more);
-    await server.start();
-    return server;
+    return RedisServer.started(new RedisServer(await freePort(), more));
   }
 
   /** A server whose clock is ahead, or behind if `aheadMs` is negative. */
   static async startAhead(aheadMs: number): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), [], shiftedClock(aheadMs));
-    await server.start();
-    return server;
+    return RedisServer.started(new RedisServer(await freePort(), [], shiftedClock(aheadMs)));
+  }
+
+  private static started(server: RedisServer): Promise<RedisServer> {
+    return undoneOnFailure(async (onFailure) => {
+      onFailure(() => server.kill());
+      await server.start();
+      return server;
+    });
   }
 
   /** A node with cluster mode on. Without a port of its own its bus takes the server's port + 10,000, which may be in use. */
@@ -65,10 +70,13 @@ export class RedisServer {
 
   /** Kills the server, and keeps what it knows of its cluster for the next start. */
   async crash(): Promise<void> {
-    if (!this.child) return;
-    const ended = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await ended;
+    const { child } = this;
+    if (!child) return;
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
     this.child = undefined;
   }
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { eventually } from './eventually.js';
+import { undoneOnFailure } from './undo.js';
 
 const PROGRAM = new URL('./replica.mjs', import.meta.url).pathname;
 
@@ -23,8 +24,11 @@ export class ReplicaProcess {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const replica = new ReplicaProcess(child);
-    await replica.printed('ready');
-    return replica;
+    return undoneOnFailure(async (onFailure) => {
+      onFailure(() => replica.kill());
+      await replica.printed('ready');
+      return replica;
+    });
   }
 
   /** Sends a command and does not wait for its result. */

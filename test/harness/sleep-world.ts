@@ -3,6 +3,7 @@ import { jetstream, type JetStreamManager, jetstreamManager, type StoredMsg } fr
 import { type NatsConnection } from '@nats-io/transport-node';
 import { NatsServer } from './nats-server.js';
 import { eventually } from './eventually.js';
+import { undoneOnFailure } from './undo.js';
 import { createTestDatabase, openPool, type TestDatabase } from './test-database.js';
 import { type Clock, SystemClock } from '../../libs/platform/src/clock/clock.js';
 import { HealthRegistry } from '../../libs/platform/src/health/health-registry.js';
@@ -47,23 +48,28 @@ export class SleepWorld {
     private readonly close: () => Promise<void>,
   ) {}
 
-  static async start({ dlqRetentionDays = 7 } = {}): Promise<SleepWorld> {
-    const nats = await NatsServer.start();
-    const connection = await connectNats(nats.url, 'test');
-    const manager = await jetstreamManager(connection);
-    for (const definition of eventStreams({ dlqRetentionDays, replicas: 1 }))
-      await ensureStream(manager, definition);
-    const testDatabase = await createTestDatabase();
-    const pool = await openPool(testDatabase.url);
-    const letters = new DeadLetters(connection, watchLink(connection));
-    const close = async () => {
-      await connection.close();
-      await pool.close();
-      await testDatabase.drop();
-      await nats.stop();
-    };
-    const servers = [nats, connection, manager, testDatabase, pool.database] as const;
-    return new SleepWorld(...servers, letters, dlqRetentionDays, close);
+  static start({ dlqRetentionDays = 7 } = {}): Promise<SleepWorld> {
+    return undoneOnFailure(async (onFailure) => {
+      const nats = await NatsServer.start();
+      onFailure(() => nats.stop());
+      const connection = await connectNats(nats.url, 'test');
+      onFailure(() => connection.close());
+      const manager = await jetstreamManager(connection);
+      for (const definition of eventStreams({ dlqRetentionDays, replicas: 1 }))
+        await ensureStream(manager, definition);
+      const testDatabase = await createTestDatabase();
+      onFailure(() => testDatabase.drop());
+      const pool = await openPool(testDatabase.url);
+      const letters = new DeadLetters(connection, watchLink(connection));
+      const close = async () => {
+        await connection.close();
+        await pool.close();
+        await testDatabase.drop();
+        await nats.stop();
+      };
+      const servers = [nats, connection, manager, testDatabase, pool.database] as const;
+      return new SleepWorld(...servers, letters, dlqRetentionDays, close);
+    });
   }
 
   /** Starts a worker that shares the durable consumer with the others. */

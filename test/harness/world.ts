@@ -11,6 +11,7 @@ import { ProductProcess } from './process.js';
 import { queryPool } from './query-pool.js';
 import { required } from './servers.js';
 import { SimulatorProcess } from './simulator.js';
+import { undoneOnFailure } from './undo.js';
 
 const OPERATOR = randomUUID();
 // The listing and the deletion are one script, so that no process makes a key in between.
@@ -56,7 +57,7 @@ export class World {
     return this.address ?? this.api.url;
   }
 
-  static async start({
+  static start({
     timeScale = 900,
     workers = 1,
     env: own = {},
@@ -64,31 +65,32 @@ export class World {
     databaseUrl,
     address,
   }: WorldOptions = {}): Promise<World> {
-    const TIME_SCALE = String(timeScale);
-    const simulator = await SimulatorProcess.start({ TIME_SCALE, ...vendors });
-    const nats = own.NATS_URL ? undefined : await NatsServer.start();
-    const port = await freePort();
-    const database = databaseUrl ? { url: databaseUrl, drop: () => Promise.resolve() } : undefined;
-    const environment = await testEnvironment(
-      {
-        TIME_SCALE,
-        PORT: String(port),
-        PUBLIC_URL: address ?? `http://127.0.0.1:${port}`,
-        ...simulator.env,
-        ...(nats && { NATS_URL: nats.url }),
-        ...own,
-      },
-      database,
-    );
-    const world = new World(environment, environment.env, simulator, nats, address);
-    try {
+    return undoneOnFailure(async (onFailure) => {
+      const TIME_SCALE = String(timeScale);
+      const simulator = await SimulatorProcess.start({ TIME_SCALE, ...vendors });
+      onFailure(() => simulator.stop());
+      const nats = own.NATS_URL ? undefined : await NatsServer.start();
+      onFailure(async () => nats?.stop());
+      const port = await freePort();
+      const database = databaseUrl ? { url: databaseUrl, drop: () => Promise.resolve() } : undefined;
+      const environment = await testEnvironment(
+        {
+          TIME_SCALE,
+          PORT: String(port),
+          PUBLIC_URL: address ?? `http://127.0.0.1:${port}`,
+          ...simulator.env,
+          ...(nats && { NATS_URL: nats.url }),
+          ...own,
+        },
+        database,
+      );
+      onFailure(() => environment.release());
+      const world = new World(environment, environment.env, simulator, nats, address);
+      onFailure(() => world.stopProcesses());
       if (!address) world.api = await ProductProcess.start('api', environment.env);
       for (let count = 0; count < workers; count += 1) await world.startWorker();
       return world;
-    } catch (error) {
-      await world.stop();
-      throw error;
-    }
+    });
   }
 
   /** Queries the database. Polls use it, because the api limits requests. */
@@ -111,11 +113,15 @@ export class World {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.workers, this.api].map((process) => process?.stop()));
+    await this.stopProcesses();
     await this.simulator.stop();
     await this.nats?.stop();
     await this.pool?.end();
     await this.environment.release();
+  }
+
+  private async stopProcesses(): Promise<void> {
+    await Promise.all([...this.workers, this.api].map((process) => process?.stop()));
   }
 
   /** A call of the api as that athlete. */
