@@ -30,19 +30,21 @@ describe.each([
     (way, away) =>
       pool.use(async ({ process, proxies }) => {
         for (const name of away) proxies[name][way]();
-
-        const get = (path: string) => within5s(() => request(process.url).get(path));
-        const [ready, live, metrics] = await Promise.all([
-          get('/health/ready'),
-          get('/health/live'),
-          get('/metrics'),
-          app === 'api' ? expectHonestAnswer(process.url, away) : undefined,
-        ]);
-        expect([ready.status, live.status, metrics.status]).toEqual([503, 200, 200]);
-        for (const name of DEPENDENCIES)
-          expect(ready.body.details[name].status).toBe(away.includes(name) ? 'down' : 'up');
-
-        for (const name of away) proxies[name].heal();
+        try {
+          const get = (path: string) => within5s(() => request(process.url).get(path));
+          const [ready, live, metrics] = await Promise.all([
+            get('/health/ready'),
+            get('/health/live'),
+            get('/metrics'),
+            app === 'api' ? expectHonestAnswer(process.url, away) : undefined,
+          ]);
+          expect([ready.status, live.status, metrics.status]).toEqual([503, 200, 200]);
+          for (const name of DEPENDENCIES)
+            expect(ready.body.details[name].status).toBe(away.includes(name) ? 'down' : 'up');
+        } finally {
+          // The next outage uses the same process, also after a failure.
+          for (const name of away) proxies[name].heal();
+        }
         await eventually(
           'ready again',
           async () => (await request(process.url).get('/health/ready')).status === 200,

@@ -7,7 +7,7 @@ import { parseRedisUrl, type RedisAddress, type RedisServers } from './redis-url
 export type RedisClient = Redis | Cluster;
 
 const CONNECT_TIMEOUT_MS = 1_000;
-// This timeout also bounds the wait for a reconnect. A request may wait for a frozen Redis and then for a frozen Postgres (3.3 s), and must
+// This timeout also bounds the wait for a reconnect. A request may wait for a frozen Redis and then for a frozen Postgres (3.1 s), and must
 // still be answered within five seconds.
 const COMMAND_TIMEOUT_MS = 1_000;
 const SOCKET_TIMEOUT_MS = 5_000;
