@@ -37,9 +37,7 @@ describe('an import whose worker is killed', () => {
     'an import completes with at most one repeated call a kill if its worker is killed four times and Redis is flushed twice',
     async (one) => {
       const kills = 4;
-      // The fault makes the calls slow. Otherwise the import would end before the last kill.
-      const slow = { vendor: 'strava', endpoint: 'activity', kind: 'slow', delay_ms: 100 };
-      await one.world.control('POST', 'faults', slow);
+      await one.slowCalls();
       for (let kill = 0; kill < kills; kill += 1) {
         const worker = await one.world.startWorker();
         const before = await one.stored();
@@ -54,20 +52,22 @@ describe('an import whose worker is killed', () => {
 
   killTest('an import whose worker is killed during a call repeats at most that call', async (one) => {
     const { world } = one;
-    const worker = await world.startWorker();
-    await eventually('some details are stored', async () => (await one.stored()) > 10);
+    // The test chooses the slow call before the worker starts. If it waited for some details first, the import could end meanwhile.
     await world.control('POST', 'faults', {
       vendor: 'strava',
       endpoint: 'activity',
       kind: 'slow',
       delay_ms: 3_000,
+      resource: await one.activityInTheMiddle(),
       count: 1,
     });
+    const worker = await world.startWorker();
     await eventually('a call is under way', async () => {
       const { items } = await world.control<{ items: unknown[] }>('GET', 'faults');
       return items.length === 0;
     });
     await world.kill(worker);
+    expect(await one.stored()).toBeGreaterThan(10);
     await one.finishes(1);
   });
 
@@ -77,6 +77,7 @@ describe('an import whose worker is killed', () => {
       const { world } = one;
       const client = new pg.Client({ connectionString: world.env.DATABASE_URL });
       await client.connect();
+      await one.slowCalls();
       const worker = await world.startWorker();
       await eventually('some details are stored', async () => (await one.stored()) > 10);
       // Every commit of an import updates this row. So a worker that waits for the lock of the row has the vendor's answer.
@@ -89,12 +90,14 @@ describe('an import whose worker is killed', () => {
       await world.kill(worker);
       await client.query('rollback');
       await client.end();
+      await world.control('DELETE', 'faults');
       await one.finishes(1);
     },
   );
 
   killTest('an import whose worker is killed after its commits repeats no call', async (one) => {
     const { world } = one;
+    await one.slowCalls();
     const worker = await world.startWorker();
     await eventually('some details are stored', async () => (await one.stored()) > 10);
     // From here on no call gets a permit. Once the import waits for a window, every answered call is committed.
@@ -107,6 +110,7 @@ describe('an import whose worker is killed', () => {
       async () => (await world.rows(quiet, [one.id])).length > 0,
     );
     await world.kill(worker);
+    await world.control('DELETE', 'faults');
     await redis.del('strava:rate:closed');
     redis.disconnect();
     await world.rows('update import_jobs set retry_after = now() where id = $1', [one.id]);
@@ -125,6 +129,7 @@ class Import {
   private constructor(
     readonly world: World,
     readonly athlete: string,
+    private readonly vendorId: string,
     readonly id: string,
     private readonly duplicatesBefore: number,
   ) {}
@@ -132,9 +137,25 @@ class Import {
   static async begin(world: World): Promise<Import> {
     const { duplicate_requests } = await world.stravaStats();
     const athlete = randomUUID();
-    await world.connect(athlete, await world.vendorAthlete(ACTIVITIES));
+    const vendorId = await world.vendorAthlete(ACTIVITIES);
+    await world.connect(athlete, vendorId);
     const { body } = await world.call<ImportBody>(athlete, 'POST', '/v1/imports', { type: 'full' });
-    return new Import(world, athlete, body.id, duplicate_requests);
+    return new Import(world, athlete, vendorId, body.id, duplicate_requests);
+  }
+
+  /** Makes each call for details take 100 ms. Otherwise the import could end before the test kills the worker. */
+  async slowCalls(): Promise<void> {
+    const slow = { vendor: 'strava', endpoint: 'activity', kind: 'slow', delay_ms: 100 };
+    await this.world.control('POST', 'faults', slow);
+  }
+
+  /** The id at Strava of an activity that the import fetches after many others and before many others. */
+  async activityInTheMiddle(): Promise<string> {
+    const path = `athletes/strava/${this.vendorId}`;
+    const { activities } = await this.world.control<{ activities: Array<{ id: string }> }>('GET', path);
+    const middle = activities[ACTIVITIES / 2];
+    if (!middle) throw new Error('The athlete has too few activities');
+    return middle.id;
   }
 
   /** The number of stored activities. Throws with the reason once the import has failed. */

@@ -119,26 +119,30 @@ describe('a worker that is killed while it fetches streams', () => {
       eventually('the streams are stored', async () => (await stateOf(stored)).status === 'success'),
     ]);
     await killAll();
+    const claims = [claimed, unstored, uncommitted];
+    const retriesAtTheKill = (await Promise.all(claims.map(stateOf))).map(({ retries }) => retries);
     await endSessions();
     await world.control('DELETE', 'faults');
     await lock.query('select pg_advisory_unlock(1)');
     await world.rows('delete from halted');
-    for (const fetching of [claimed, unstored, uncommitted])
-      expect(await stateOf(fetching)).toEqual({ status: 'fetching', retries: 0 });
+    // On a busy machine a fetch may have failed once before the kill, because a call may take 8 s at most and a claim lasts 10 s.
+    for (const [n, fetching] of claims.entries())
+      expect(await stateOf(fetching)).toEqual({ status: 'fetching', retries: retriesAtTheKill[n] });
     expect(await stateOf(stored)).toEqual({ status: 'success', retries: 0 });
 
     await world.startWorker();
     // The batch locks of the dead workers last 20 s, and their claims 10 s.
     const total = PLACES.length * ACTIVITIES;
     await eventually('all are there', async () => (await fetchesIn('success')) === total, 45_000);
-    for (const again of [claimed, unstored, uncommitted])
-      expect(await stateOf(again)).toEqual({ status: 'success', retries: 1 });
+    for (const [n, again] of claims.entries())
+      expect(await stateOf(again)).toEqual({ status: 'success', retries: (retriesAtTheKill[n] ?? 0) + 1 });
     expect(await stateOf(stored)).toEqual({ status: 'success', retries: 0 });
     const { by_endpoint, over_limit } = await world.stravaStats();
     expect(over_limit).toBe(0);
     expect(by_endpoint.streams).toBeGreaterThanOrEqual(total + 3);
-    // The attempt with the time-out makes one more call if it has time for a retry.
-    expect(by_endpoint.streams).toBeLessThanOrEqual(total + PLACES.length + 1);
+    // The attempt with the time-out makes one more call if it has time for a retry. So does each attempt that failed before the kill.
+    const failedBefore = retriesAtTheKill.reduce((sum, retries) => sum + retries, 0);
+    expect(by_endpoint.streams).toBeLessThanOrEqual(total + PLACES.length + 1 + 2 * failedBefore);
     await expectOneRowEach();
   });
 
