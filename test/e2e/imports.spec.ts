@@ -46,7 +46,7 @@ describe('an import', () => {
       [athlete],
     );
 
-  /** Sets Strava's read limit. With a limit of 10 or 40 every window fills up, even on a slow machine. */
+  /** Sets Strava's read limit. With a limit of 10 or 20 every window fills up, even on a machine that makes seven calls a second. */
   const limit = (read_15min: number) => world.control('POST', 'limits', { vendor: 'strava', read_15min });
 
   const receiptOf = (athlete: string) =>
@@ -56,7 +56,7 @@ describe('an import', () => {
     });
 
   it('an import of 150 activities says until when it waits for a full window, and completes without a repeated call', async () => {
-    await limit(40);
+    await limit(20);
     const begunAtMs = Date.now();
     const { athlete } = await connected(150);
     const { id } = await begin(athlete);
@@ -88,7 +88,7 @@ describe('an import', () => {
   });
 
   it('GET /v1/activities lists a new upload while the history of its athlete is still being imported', async () => {
-    await limit(40);
+    await limit(20);
     const { athlete, vendorId } = await connected(250);
     const { id } = await begin(athlete);
     await world.importUntil(athlete, id, hasStatus('rate_limited'));
