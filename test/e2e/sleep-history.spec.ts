@@ -87,13 +87,16 @@ describe('sleep history and reconciliation', () => {
       60_000,
     );
   };
-  const published = async (subject: string) => {
+  const stateOf = async (stream: string, subjects_filter: string) => {
     const connection = await connect({ servers: world.env.NATS_URL });
     const { streams } = await jetstreamManager(connection);
-    const { state } = await streams.info('AA_CORE_HOT', { subjects_filter: subject });
+    const { state } = await streams.info(stream, { subjects_filter });
     await connection.close();
-    return state.subjects?.[subject] ?? 0;
+    return state;
   };
+  const published = async (subject: string) =>
+    (await stateOf('AA_CORE_HOT', subject)).subjects?.[subject] ?? 0;
+  const deadLetters = async () => (await stateOf('AA_DLQ', 'dlq.>')).messages;
 
   it.each<Vendor>(['oura', 'whoop'])(
     'the sleep history from %s is published once with at most two repeated calls, although the worker is killed',
@@ -214,6 +217,7 @@ describe('sleep history and reconciliation', () => {
     await world.startWorker();
     const { athlete, vendorId } = await connected('whoop', 3);
     await compared(athlete);
+    const deadLettersBefore = await deadLetters();
     const ids: string[] = [];
     for (let n = 0; n < 60; n += 1) {
       const sleep = { athlete_id: vendorId, date: '2026-11-10', duration_minutes: 30 + n, nap: true };
@@ -229,6 +233,7 @@ describe('sleep history and reconciliation', () => {
     );
     const stats = await statsOf('whoop');
     expect([stats.over_limit, stats.by_status['429'] ?? 0]).toEqual([0, 0]);
-    expect(await published('dlq.fetch.sleep.vendor-event.max-deliver')).toBe(0);
+    expect(await deadLetters()).toBe(deadLettersBefore);
+    expect(await world.rows("select 1 from webhook_event where outcome = 'set_aside'")).toEqual([]);
   }, 150_000);
 });
