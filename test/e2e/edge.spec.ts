@@ -396,25 +396,44 @@ describe('the api', () => {
   it('the api answers 429 with Retry-After to an athlete with too many requests, and 200 to another', async () => {
     const busy = `Bearer ${await tokenFor('busy')}`;
     const send = () => request(api.url).get('/v1/me').set('authorization', busy);
-    const statuses: number[] = [];
-    // The number of requests exceeds the limits of two minutes (2 × 600). So the test exceeds a limit even if a minute ends meanwhile.
-    for (let round = 0; round < 13 && !statuses.includes(429); round += 1)
-      statuses.push(...(await Promise.all(Array.from({ length: 100 }, async () => (await send()).status))));
-    expect(new Set(statuses)).toEqual(new Set([200, 429]));
-    const refused = await send();
-    expectError(refused, 429);
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-    await request(api.url).get('/v1/me').set('authorization', bearer()).expect(200);
-    expectError(await request(api.url).get('/admin/keys').set('authorization', busy), 429);
-    // The client sends no byte of the body. If the api waited for the body, it would never answer.
     const head = `POST /v1/imports HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${busy}\r\n`;
-    const unread = await rawBytes(
-      api.url,
-      `${head}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n`,
-    );
+    const { first, other, elsewhere, unread } = await withinOneMinute(async () => {
+      const answers: request.Response[] = [];
+      const refused = () => answers.find(({ status }) => status === 429);
+      // The number of requests exceeds the limits of two minutes (2 × 600). So the test exceeds a limit even if a minute ends meanwhile.
+      // If Redis answers too late on a busy machine, the throttle lets all requests through for 5 s. So the test goes on for 15 s.
+      const endsAt = performance.now() + 15_000;
+      for (let round = 0; !refused() && (round < 13 || performance.now() < endsAt); round += 1)
+        answers.push(...(await Promise.all(Array.from({ length: 100 }, async () => send()))));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+      return {
+        first: refused() as request.Response,
+        other: await request(api.url).get('/v1/me').set('authorization', bearer()),
+        elsewhere: await request(api.url).get('/admin/keys').set('authorization', busy),
+        // The client sends no byte of the body. If the api waited for the body, it would never answer.
+        unread: await rawBytes(
+          api.url,
+          `${head}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n`,
+        ),
+      };
+    });
+    expectError(first, 429);
+    expect(Number(first.headers['retry-after'])).toBeGreaterThan(0);
+    expect(other.status).toBe(200);
+    expectError(elsewhere, 429);
     expect(unread).toMatch(/^HTTP\/1\.1 429 /);
   });
 });
+
+/** Repeats the work until no minute of the clock has begun meanwhile. The throttle counts anew in each minute. */
+async function withinOneMinute<T>(work: () => Promise<T>): Promise<T> {
+  const minute = () => Math.floor(Date.now() / 60_000);
+  for (;;) {
+    const begunIn = minute();
+    const done = await work();
+    if (minute() === begunIn) return done;
+  }
+}
 
 async function expired(): Promise<string> {
   return new SignJWT({ sub: ATHLETE })
