@@ -110,9 +110,9 @@ describe('write-back of title and description to Strava', () => {
   });
 
   it('an upload is written back once, with calls of the class import, even if it is processed again', async () => {
+    const before = await puts();
     const externalId = await upload();
     const { id } = await rowOf(externalId);
-    const before = await puts();
     const state = await writeBackUntil(id, 'written');
     expect(await atVendor(externalId)).toMatchObject({ name: state.last_title });
     // Strava sends an event about our own edit too. The worker then fetches the activity and stores the same texts.
@@ -146,9 +146,9 @@ describe('write-back of title and description to Strava', () => {
       async () => (await rowOf(externalId)).name === 'With Ann along the canal',
     );
     expect((await rowOf(externalId)).imported_name).toBe('Morning Run');
+    const before = await puts();
     await world.control('DELETE', 'faults');
     await world.admin('POST', `activities/${id}/reset-stream-fetch`);
-    const before = await puts();
     const state = await writeBackUntil(id, 'left');
     expect(state.write_back?.reason).toContain('their own');
     expect(await atVendor(externalId)).toMatchObject({ name: 'With Ann along the canal' });
@@ -156,18 +156,18 @@ describe('write-back of title and description to Strava', () => {
   });
 
   it('write-back does not change an upload that has a description', async () => {
+    const before = await puts();
     const externalId = await upload(athlete, { description: 'first run after the flu' });
     const { id } = await rowOf(externalId);
-    const before = await puts();
     await writeBackUntil(id, 'left');
     expect(await puts()).toBe(before);
     expect(await atVendor(externalId)).toMatchObject({ name: 'Morning Run' });
   });
 
   it('write-back makes no call without the scope activity:write, and the state names the missing scope', async () => {
+    const before = await puts();
     const externalId = await upload(withoutScope);
     const { id } = await rowOf(externalId);
-    const before = await puts();
     const state = await writeBackUntil(id, 'refused', withoutScope);
     expect(state.write_back?.reason).toContain('activity:write');
     expect(await puts()).toBe(before);
@@ -198,7 +198,7 @@ describe('write-back of title and description to Strava', () => {
         where wait_event = 'advisory' and application_name = 'pacekeeper-worker' and datname = current_database()`;
         return (await world.rows(waiting)).length === 1;
       },
-      20_000,
+      60_000,
     );
     expect(await puts()).toBe(before + 1);
     await Promise.all([...world.workers].map((worker) => world.kill(worker)));
