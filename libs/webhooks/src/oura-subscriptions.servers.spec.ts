@@ -218,7 +218,6 @@ describe('SubscriptionKeeper of Oura', () => {
       await subscriptions().runOnce();
       expect(await subscribed()).toHaveLength(PAIRS);
     },
-    20_000,
   );
 
   it('creates five Oura subscriptions if one fails, and the sixth at the next run', async () => {

@@ -249,10 +249,11 @@ describe('JobWorker', () => {
         signal = given;
         return new Promise(() => undefined);
       });
-      start({ concurrency: 1, deadlineMs: 2_000, leaseMs: 1_800 });
+      // The lease outlasts a pause of a busy machine, and ends before the deadline unless the worker renews it.
+      start({ concurrency: 1, deadlineMs: 5_000, leaseMs: 4_000 });
       await automatic(hung);
       const job = await ended(hung, 'retry_wait');
-      expect(job.last_error).toBe('DeadlinePassed: The run took longer than 2 s');
+      expect(job.last_error).toBe('DeadlinePassed: The run took longer than 5 s');
       expect(job.waits_ms).toBeGreaterThan(30_000);
       expect(signal?.aborted).toBe(true);
       await automatic(next);
@@ -397,7 +398,8 @@ describe('JobWorker', () => {
       await release.promise;
       return { result: {} };
     });
-    start({ leaseMs: 1_800 });
+    // The worker renews a lease every third of it. A lease of 4 s outlasts a pause of a busy machine.
+    start({ leaseMs: 4_000 });
     await automatic(activity);
     await ended(activity, 'running');
     const expiry = async () => {
@@ -405,7 +407,7 @@ describe('JobWorker', () => {
       return rows[0]!.at.getTime();
     };
     const first = await expiry();
-    await eventually('it is renewed twice', async () => (await expiry()) >= first + 1_000);
+    await eventually('it is renewed twice', async () => (await expiry()) >= first + 2_000);
     expect(await runs.requeueExpired()).toEqual([]);
     release.resolve();
     await ended(activity, 'succeeded');
