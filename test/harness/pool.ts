@@ -30,7 +30,7 @@ export class Pool<T> {
     this.made.push(one);
     one.catch(() => {
       // The caller gets the error. A waiting caller makes an object of its own; otherwise it would wait until its test times out.
-      this.made.splice(this.made.indexOf(one), 1);
+      void this.made.splice(this.made.indexOf(one), 1);
       this.waiting.shift()?.(this.take());
     });
     return one;
