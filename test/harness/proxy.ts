@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
 
 type Direction = 'to the server' | 'to the client';
 
@@ -8,34 +9,12 @@ interface Shape {
   readonly bytesPerSecond?: number;
 }
 
-const DRIP_MS = 20;
-
-/** One direction of a connection. Keeps the order of the bytes, also when its shape changes. */
-class Line {
-  private readonly waiting: Array<{ readonly bytes: Buffer; readonly atMs: number }> = [];
-  private freeAtMs = 0;
-
-  constructor(private readonly to: Socket) {}
-
-  send(bytes: Buffer, { latencyMs = 0, bytesPerSecond }: Shape): void {
-    const nowMs = performance.now();
-    const piece = bytesPerSecond ? Math.ceil((bytesPerSecond * DRIP_MS) / 1_000) : bytes.length;
-    this.freeAtMs = Math.max(this.freeAtMs, nowMs + latencyMs);
-    const isIdle = this.waiting.length === 0;
-    for (let from = 0; from < bytes.length; from += piece) {
-      this.waiting.push({ bytes: bytes.subarray(from, from + piece), atMs: this.freeAtMs });
-      if (bytesPerSecond) this.freeAtMs += DRIP_MS;
-    }
-    if (isIdle) this.flush();
-  }
-
-  private flush(): void {
-    const nowMs = performance.now();
-    while ((this.waiting[0]?.atMs ?? Infinity) <= nowMs) this.to.write(this.waiting.shift()?.bytes ?? '');
-    const [next] = this.waiting;
-    if (next && !this.to.destroyed) setTimeout(() => this.flush(), next.atMs - nowMs);
-  }
-}
+// From the folder of the checkout, because the compiled tests of `npm run chaos` have no copy of this file.
+const THREAD = resolve('test/harness/proxy-thread.mjs');
+// A command takes the thread less than a millisecond. A thread that takes longer than this has ended.
+const COMMAND_MS = 10_000;
+/** The counts that both threads see, by their places in the shared memory. */
+const PLACES = { commands: 0, connections: 1, swallowed: 2, cutAnswers: 3 };
 
 /**
  * A TCP proxy in front of a server, for failures of the network:
@@ -47,132 +26,100 @@ class Line {
  * - `swallow` drops the bytes of a client from the first chunk on that contains the given text. The server's data still passes.
  * - `cutAfter` passes on a client's chunk that contains the given text, and breaks the connection when the server answers it: the client
  *   does not learn whether its statement was executed. Once per call.
+ *
+ * The connections are in a thread of their own, because the bytes would otherwise wait for the event loop of the test, longer than some
+ * time-outs of the product. Each method returns once the thread has carried it out.
  */
 export class Proxy {
-  private readonly sockets = new Set<Socket>();
-  private state: 'open' | 'cut' | 'frozen' = 'open';
-  private swallowedText: string | undefined;
-  private lastText: string | undefined;
-  private connectionsBeforeFreeze = Infinity;
-  private shaped: Shape = {};
-  private muted: Direction | undefined;
-  /** The number of chunks that `swallow` has dropped. */
-  swallowed = 0;
-  /** The number of answers that `cutAfter` has kept from clients. */
-  cutAnswers = 0;
-  /** The number of connections that clients have opened, refused ones included. */
-  connectionCount = 0;
-
   private constructor(
     private target: URL,
-    private readonly server = createServer(),
-  ) {
-    this.server.on('connection', (client) => this.accept(client));
-  }
+    private readonly port: number,
+    private readonly thread: Worker,
+    private readonly counts: Int32Array,
+  ) {}
 
   static async before(target: string): Promise<Proxy> {
-    const proxy = new Proxy(new URL(target));
-    proxy.server.listen(0, '127.0.0.1');
-    await once(proxy.server, 'listening');
-    return proxy;
+    const counts = new Int32Array(
+      new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * Object.keys(PLACES).length),
+    );
+    const thread = new Worker(THREAD, { workerData: { target, counts, places: PLACES } });
+    const [port] = (await once(thread, 'message')) as [number];
+    return new Proxy(new URL(target), port, thread, counts);
   }
 
   /** The target's URL with the port of this proxy. */
   get url(): string {
     const url = new URL(this.target);
-    url.port = String((this.server.address() as AddressInfo).port);
+    url.port = String(this.port);
     return url.toString();
   }
 
+  /** The number of connections that clients have opened, refused ones included. */
+  get connectionCount(): number {
+    return Atomics.load(this.counts, PLACES.connections);
+  }
+
+  /** The number of chunks that `swallow` has dropped. */
+  get swallowed(): number {
+    return Atomics.load(this.counts, PLACES.swallowed);
+  }
+
+  /** The number of answers that `cutAfter` has kept from clients. */
+  get cutAnswers(): number {
+    return Atomics.load(this.counts, PLACES.cutAnswers);
+  }
+
   cut(): void {
-    this.state = 'cut';
-    for (const socket of this.sockets) socket.resetAndDestroy();
+    this.command('cut');
   }
 
   freeze(): void {
-    this.state = 'frozen';
-    for (const socket of this.sockets) socket.pause();
+    this.command('freeze');
   }
 
   /** Accepts `count` more connections, and freezes later ones. */
   freezeAfter(count: number): void {
-    this.connectionsBeforeFreeze = count;
+    this.command('freezeAfter', count);
   }
 
   /** Breaks all connections and connects new ones to another server, as after a fail-over. */
   moveTo(target: string): void {
     this.target = new URL(target);
-    for (const socket of this.sockets) socket.destroy();
+    this.command('moveTo', target);
   }
 
   forget(): void {
-    for (const socket of this.sockets) socket.pause();
+    this.command('forget');
   }
 
   shape(shape: Shape): void {
-    this.shaped = shape;
+    this.command('shape', shape);
   }
 
   mute(direction: Direction): void {
-    this.muted = direction;
+    this.command('mute', direction);
   }
 
   swallow(text: string): void {
-    this.swallowedText = text;
+    this.command('swallow', text);
   }
 
   cutAfter(text: string): void {
-    this.lastText = text;
+    this.command('cutAfter', text);
   }
 
   heal(): void {
-    this.state = 'open';
-    this.connectionsBeforeFreeze = Infinity;
-    this.shaped = {};
-    this.muted = undefined;
-    // The proxy drops the data that it held back, as a real half-open link does.
-    for (const socket of this.sockets) socket.destroy();
+    this.command('heal');
   }
 
   async close(): Promise<void> {
-    for (const socket of this.sockets) socket.destroy();
-    this.server.close();
-    await once(this.server, 'close');
+    await this.thread.terminate();
   }
 
-  private accept(client: Socket): void {
-    this.track(client);
-    this.connectionCount += 1;
-    if (this.state === 'cut') return void client.resetAndDestroy();
-    if (this.state === 'frozen' || this.connectionsBeforeFreeze <= 0) return void client.pause();
-    this.connectionsBeforeFreeze -= 1;
-    const upstream = connect(Number(this.target.port), this.target.hostname);
-    this.track(upstream);
-    const [toServer, toClient] = [new Line(upstream), new Line(client)];
-    let isSwallowing = false;
-    let isLast = false;
-    client.on('data', (bytes: Buffer) => {
-      isSwallowing ||= this.swallowedText !== undefined && bytes.includes(this.swallowedText);
-      if (this.lastText !== undefined && bytes.includes(this.lastText)) {
-        isLast = true;
-        this.lastText = undefined;
-        this.cutAnswers += 1;
-      }
-      if (isSwallowing) this.swallowed += 1;
-      else if (this.muted !== 'to the server') toServer.send(bytes, this.shaped);
-    });
-    upstream.on('data', (bytes: Buffer) => {
-      if (isLast) client.resetAndDestroy();
-      else if (this.muted !== 'to the client') toClient.send(bytes, this.shaped);
-    });
-    client.on('close', () => upstream.destroy());
-    upstream.on('close', () => client.destroy());
-  }
-
-  private track(socket: Socket): void {
-    this.sockets.add(socket);
-    // Resets are expected here; an unhandled `error` would end the test file.
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.sockets.delete(socket));
+  private command(command: string, ...parameters: unknown[]): void {
+    const before = Atomics.load(this.counts, PLACES.commands);
+    this.thread.postMessage({ command, parameters });
+    if (Atomics.wait(this.counts, PLACES.commands, before, COMMAND_MS) === 'timed-out')
+      throw new Error(`the proxy did not carry out ${command} within ${COMMAND_MS} ms`);
   }
 }
