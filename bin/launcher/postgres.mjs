@@ -26,7 +26,7 @@ const NAME = 'pacekeeper'; // role and database
 const FAR_FOLDERS = '/var/lib/pacekeeper';
 // SIGINT: Postgres disconnects its clients and shuts down. SIGQUIT: it exits at once and recovers at its next start.
 const ENDING = { endSignal: 'SIGINT', forceSignal: 'SIGQUIT', endOrder: EndOrder.postgres };
-const FOR_TESTS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: 200 };
+const FOR_TESTS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: 500 };
 
 /** Starts the server and returns its URL. The first run creates the database before that. */
 export async function startPostgres({ children, folder, program, port, isDurable, isThrowAway }) {

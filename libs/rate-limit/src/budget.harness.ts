@@ -62,7 +62,8 @@ export class BudgetWorkers {
   private constructor(private readonly open: OpenDatabase) {}
 
   static async begin(): Promise<BudgetWorkers> {
-    return new BudgetWorkers(await openTestDatabase());
+    // A busy machine writes 200,000 rows of the ledger in more than the usual 5 s.
+    return new BudgetWorkers(await openTestDatabase([], { statementTimeoutMs: 60_000 }));
   }
 
   get database() {

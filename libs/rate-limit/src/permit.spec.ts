@@ -21,7 +21,8 @@ describe('waitForPermit', () => {
     const { request } = budgetOf(notNow('boundary', 30), notNow('slot', 10), notNow('slot', 10), grant);
     const startedAt = performance.now();
     expect(await waitForPermit(request, { waitMs: 1_000 })).toBe(grant);
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(38);
+    // Each of three timers may be 1 ms early.
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(35);
   });
 
   it.each([[notNow('read 15min', 5)], [notNow('read day', 5)], [{ kind: 'unavailable' } as const], [grant]])(
