@@ -68,8 +68,9 @@ export class CachedLimits {
     return Date.now() + this.skewMs;
   }
 
-  setClock(nowMs: number): void {
-    this.skewMs = nowMs - Date.now();
+  /** Redis read its clock between `askedAtMs` and now, by this process's clock; the middle halves the error of a slow answer. */
+  setClock(nowMs: number, askedAtMs: number): void {
+    this.skewMs = nowMs - Math.round((askedAtMs + Date.now()) / 2);
   }
 
   /** The limits of the newest vendor answer that this process knows, also while Redis is away. */

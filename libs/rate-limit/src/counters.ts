@@ -319,12 +319,13 @@ export class Counters {
       const keys = [...windows.keys, ...neighbours.map(({ key }) => key)];
       const neighbourArgs = neighbours.flatMap(({ ceiling, expiresAtMs: endMs }) => [ceiling, endMs]);
       const assumed = [state, this.cached.text, windows.fromMs, windows.untilMs];
+      const askedAtMs = Date.now();
       const [granted, nowMs, ...reason] = await acquire.run(
         this.redis,
         [this.stateKey, this.limitsKey, this.closedKey, this.slotsKey, ...keys],
         [...assumed, requests.length, windows.begins, ...ceilings.args, ...neighbourArgs, ...slots],
       );
-      this.cached.setClock(nowMs);
+      this.cached.setClock(nowMs, askedAtMs);
       const charged = granted > 0 ? this.windowsCharged(windows, nowMs) : windows.windows;
       const both = charged.map((window, index) => bySide(window, straddled?.neighbours[index]));
       const grant: ChargeOutcome = {
@@ -336,7 +337,7 @@ export class Counters {
         nowMs,
       };
       if (granted === requests.length) return requests.map(() => grant);
-      const other = this.reasonFor(reason, ceilings, nowMs);
+      const other = this.reasonFor(reason, ceilings, nowMs, straddles);
       if (other) return requests.map((_, index) => (index < granted ? grant : other));
     }
     throw new Error(`the cached limits were stale ${MAX_TRIES} times in a row`);
@@ -354,6 +355,7 @@ export class Counters {
     [reason, actual]: [Reply[2], Reply[3]],
     ceilings: ClassCeilings,
     nowMs: number,
+    straddles: boolean,
   ): Exclude<ChargeOutcome, { kind: 'granted' }> | undefined {
     switch (reason) {
       case 'lost':
@@ -366,13 +368,13 @@ export class Counters {
         return this.notNowWhileFull(ceilings, actual as number[], nowMs);
       case 'limits':
         this.cached.adopt(actual as string);
-        return this.boundaryAt(nowMs);
+        return straddles ? undefined : this.boundaryAt(nowMs);
       case 'empty':
         this.cached.forgetEmpty(actual as number[]);
         return undefined;
       case 'elsewhere':
       case '':
-        return this.boundaryAt(nowMs);
+        return straddles ? undefined : this.boundaryAt(nowMs);
     }
   }
 
