@@ -134,13 +134,16 @@ export class HistoryRows {
     });
   }
 
-  /** False: another worker has the claim. */
-  finish(claim: HistoryClaim, { begun_at, is_whole }: HistoryProgress): Promise<boolean> {
+  /**
+   * The next reconciliation is due a day after the end of this one: after one that took longer than a day, a day from its beginning would
+   * already be over. False: another worker has the claim.
+   */
+  finish(claim: HistoryClaim, { is_whole }: HistoryProgress): Promise<boolean> {
     const set = `
-      reconciled_at = $1,
-      whole_history_reconciled_at = case when $2 then $1 else whole_history_reconciled_at end,
+      reconciled_at = clock_timestamp(),
+      whole_history_reconciled_at = case when $1 then clock_timestamp() else whole_history_reconciled_at end,
       reconcile_after = null,
       reconcile_progress = null`;
-    return this.claims.end(claim, set, [begun_at, is_whole]);
+    return this.claims.end(claim, set, [is_whole]);
   }
 }

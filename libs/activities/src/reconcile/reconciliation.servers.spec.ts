@@ -198,6 +198,23 @@ describe('a reconciliation with the list of the vendor', () => {
     expect(await counts()).toEqual({ activities: 448, isDone: true });
   });
 
+  it('a reconciliation that took two days is not due again at its end', async () => {
+    budget = 1;
+    await reconciliation().runOnce();
+    await endLease();
+    await open.database.query(
+      `update activity_sync
+       set reconcile_progress = jsonb_set(reconcile_progress, '{begun_at}', to_jsonb(now() - interval '2 days'))`,
+    );
+    budget = Infinity;
+    await reconciliation().runOnce();
+    const listings = asked.filter((target) => target === 'list').length;
+    expect(listings).toBeLessThanOrEqual(LISTS.length);
+    await reconciliation().runOnce();
+    expect(asked.filter((target) => target === 'list')).toHaveLength(listings);
+    expect((await counts()).isDone).toBe(true);
+  });
+
   it('an interrupted reconciliation is not claimed again before its pause ends', async () => {
     budget = 1;
     await reconciliation().runOnce();
