@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../harness/eventually.js';
 import { Proxy } from '../harness/proxy.js';
 import { required } from '../harness/servers.js';
 import { type ImportBody, World } from '../harness/world.js';
 
-const MANY = 200;
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
+
+const MANY = 160;
 // The test lowers Strava's read limit to FEW, so the backfill of MANY activities takes long on any machine. SHARE_OF_FEW is the part of
 // this limit that the backfill may use.
 const FEW = 15;
@@ -112,7 +115,7 @@ describe('the backfill of several athletes by two workers', () => {
     await eventually('an ETA', async () => Date.parse((await etaOfBusyAthlete()) ?? '') > Date.now());
   });
 
-  it('the backfill of an athlete with 5 activities ends before the backfill of an athlete with 200', async () => {
+  it('the backfill of an athlete with 5 activities ends before the backfill of an athlete with 160', async () => {
     const quickAthlete = randomUUID();
     await connect(quickAthlete, 5);
     await untilStored(quickAthlete, 5);
@@ -127,10 +130,11 @@ describe('the backfill of several athletes by two workers', () => {
     await untilStored(busyAthlete, success + 15);
   });
 
-  it('the backfill continues after Redis lost the lists of its queue and kept the ticks themselves', async () => {
-    const { success } = await countsOf(busyAthlete);
-    await world.loseLists('bull:backfill-strava');
-    await untilStored(busyAthlete, success + 15);
+  it('the backfill of an athlete begins although Redis has the tick’s id and lost its place in the lists', async () => {
+    const athlete = randomUUID();
+    await world.leaveLostJob('bull:backfill-strava', athlete, { athleteId: athlete, provider: 'strava' });
+    await connect(athlete, 5);
+    await untilStored(athlete, 5);
   });
 
   it('the backfill stops while Redis is away, leaves every row pending or stored, and completes once Redis is back', async () => {
@@ -150,7 +154,7 @@ describe('the backfill of several athletes by two workers', () => {
   });
 
   it('the backfill stays within its share of each window and fetches no stream twice', async () => {
-    expect(await streamCalls()).toBe(MANY + 5);
+    expect(await streamCalls()).toBe(MANY + 10);
     expect(await world.stravaStats()).toMatchObject({ over_limit: 0, duplicate_requests: 0 });
     expect(await fullestWindow()).toBeLessThanOrEqual(81);
     // Calls of other classes also use up the part of a window that is open to the backfill. The ledger has the calls in the order of

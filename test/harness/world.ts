@@ -201,6 +201,16 @@ export class World {
     redis.disconnect();
   }
 
+  /** Writes a Bull job that stands in none of the queue's lists, as one whose place was lost. */
+  async leaveLostJob(queue: string, id: string, data: object): Promise<void> {
+    const redis = new Redis(required('REDIS_URL'));
+    await redis.hset(`${this.env.REDIS_KEY_PREFIX}${queue}:${id}`, {
+      ...{ name: '__default__', data: JSON.stringify(data), opts: '{}' },
+      ...{ timestamp: Date.now(), delay: 0, priority: 0 },
+    });
+    redis.disconnect();
+  }
+
   /** A call of the simulator's control routes. */
   control<T>(method: string, path: string, body?: unknown): Promise<T> {
     return this.simulator.control<T>(method, `/${path}`, body);
