@@ -29,7 +29,12 @@ describe('a process with a listener that cannot start', () => {
       NODE_OPTIONS: `--import ${broken.href}`,
     });
     // A process that starts although it must not would run forever.
-    void started.line(({ msg }) => msg === 'ready').then(() => started.signal('SIGTERM'));
+    void started
+      .line(({ msg }) => msg === 'ready')
+      .then(
+        () => started.signal('SIGTERM'),
+        () => undefined,
+      );
     expect(await started.exited()).toBe(1);
     return started.stderr;
   }
