@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import request from 'supertest';
 import { downsample } from '../../libs/streams/src/recording/downsample.js';
@@ -10,6 +10,9 @@ import { testEnvironment, tokenFor, type TestEnvironment } from '../harness/envi
 import { eventually } from '../harness/eventually.js';
 import { ProductProcess } from '../harness/process.js';
 import { copyActivity, HOUR, recordingOf, storeActivities } from '../harness/recordings.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const DAY = recordingOf(22 * HOUR);
 // An archive of so many recordings is larger than the socket buffers. So it stays open while its reader does not read.

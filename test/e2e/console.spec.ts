@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers } from '@nats-io/transport-node';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Browser, type Locator, type Page, type Request } from 'playwright-core';
 import {
   axeFindings,
@@ -22,6 +22,9 @@ import { ProductProcess } from '../harness/process.js';
 import { Proxy } from '../harness/proxy.js';
 import { Receiver } from '../harness/webhook-receiver.js';
 import { World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const ACTIVITIES = 24;
 const NIGHTS = { oura: 60, whoop: 12 };

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { eventually } from '../harness/eventually.js';
 import { Pool } from '../harness/pool.js';
 import { type ImportBody, World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const ACTIVITIES = 60;
 // A worker that is killed during a refresh loses the new refresh token. With this setting the simulator accepts the old token for longer
@@ -92,6 +95,14 @@ describe('an import whose worker is killed', () => {
       await client.end();
       await world.control('DELETE', 'faults');
       await one.finishes(1);
+    },
+  );
+
+  killTest(
+    'an import completes although Redis lost the list with its tick and kept the tick itself',
+    async (one) => {
+      await one.world.loseLists('bull:imports');
+      await one.finishes(0);
     },
   );
 

@@ -1,9 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { filesOf } from '../harness/archive.js';
 import { tokenFor } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
 import { type ImportBody, type ReceiptBody, World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const hasStatus = (status: string) => (body: ImportBody) => body.status === status;
 

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { tokenFor } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
 import { ProductProcess } from '../harness/process.js';
 import { type ImportBody, type ReceiptBody, World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 // `npm test` builds the last release if there is a tag of it (bin/launcher/last-release.mjs).
 const RELEASE = process.env.LAST_RELEASE_PATH;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { tokenFor } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
 import { type ProductProcess } from '../harness/process.js';
@@ -9,6 +9,9 @@ import { copyActivity, HOUR, recordingOf, storeActivities } from '../harness/rec
 import { required } from '../harness/servers.js';
 import { createTestDatabase, type TestDatabase } from '../harness/test-database.js';
 import { World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const SERVERS = ['postgres', 'redis', 'nats'] as const;
 type Server = (typeof SERVERS)[number];

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type ImportBody, World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 // A window lasts 15 seconds. So a worker can be killed, started and refused within one window.
 const TIME_SCALE = 60;

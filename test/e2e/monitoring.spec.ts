@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import request from 'supertest';
@@ -12,6 +12,9 @@ import { OtlpCollector, problemsOf } from '../harness/otlp-collector.js';
 import { type ProductProcess } from '../harness/process.js';
 import { hasPrometheus, Prometheus, promtool } from '../harness/prometheus.js';
 import { World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const INGEST_KEY = 'an-ingest-key-for-tests';
 const ATHLETE = 'ann-whose-subject-is-secret';

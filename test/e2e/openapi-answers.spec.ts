@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { verificationTokenOf } from '#vendors';
@@ -11,6 +11,9 @@ import { eventually } from '../harness/eventually.js';
 import { EPISODE } from '../harness/playback.js';
 import { CLIENT } from '../harness/simulator.js';
 import { World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const INGEST_KEY = 'an-ingest-key-for-tests';
 const UNKNOWN_ID = randomUUID();

@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnvironment, type TestEnvironment } from '../harness/environment.js';
 import { rollingRestart } from '../harness/rolling-restart.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const REQUESTS_A_SECOND = 200;
 

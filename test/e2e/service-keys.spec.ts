@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { tokenFor } from '../harness/environment.js';
 import { assertDocumentedCode } from '../harness/error-codes.js';
 import { eventually } from '../harness/eventually.js';
@@ -13,6 +13,9 @@ import {
 import { NatsServer } from '../harness/nats-server.js';
 import { ProductProcess } from '../harness/process.js';
 import { World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const SCOPES = ['read', 'write', 'ingest', 'events'];
 const ACTIVITIES = 3;

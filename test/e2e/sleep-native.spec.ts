@@ -1,10 +1,13 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import request from 'supertest';
 import { verificationTokenOf } from '#vendors';
 import { eventually } from '../harness/eventually.js';
 import { CLIENT } from '../harness/simulator.js';
 import { World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 interface NightBody {
   readonly duration_minutes: number;

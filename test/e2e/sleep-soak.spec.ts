@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import {
   AckPolicy,
   DeliverPolicy,
@@ -13,6 +13,9 @@ import { testEnvironment, type TestEnvironment } from '../harness/environment.js
 import { NatsServer } from '../harness/nats-server.js';
 import { ProductProcess } from '../harness/process.js';
 import { queryPool } from '../harness/query-pool.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 // Run this test with SOAK_EVENTS=100000 before a release.
 const EVENTS = Number(process.env.SOAK_EVENTS ?? 10_000);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { jetstream, jetstreamManager, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { type Pool } from 'pg';
@@ -9,6 +9,9 @@ import { NatsServer } from '../harness/nats-server.js';
 import { ProductProcess } from '../harness/process.js';
 import { Proxy } from '../harness/proxy.js';
 import { queryPool } from '../harness/query-pool.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const KEY = 'an-ingest-key-for-tests';
 const RAW = 'athlete-ally.sleep.raw-received';

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../harness/eventually.js';
 import { ProductProcess } from '../harness/process.js';
 import { type ImportBody, World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 // A window lasts three seconds, and the import needs four of them at least.
 const TIME_SCALE = 300;

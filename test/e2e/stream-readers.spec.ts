@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { filesOf } from '../harness/archive.js';
 import { tokenFor } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
@@ -7,6 +7,9 @@ import { ProductProcess } from '../harness/process.js';
 import { Proxy } from '../harness/proxy.js';
 import { required } from '../harness/servers.js';
 import { type ImportBody, type ReceiptBody, type StreamBody, World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const ACTIVITIES = 16;
 const CLIENTS = 50;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Pool } from 'pg';
 import { testEnvironment, tokenFor, type TestEnvironment } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
@@ -9,6 +9,9 @@ import { ProductProcess } from '../harness/process.js';
 import { queryPool } from '../harness/query-pool.js';
 import { type ToyNight, ToyVendor } from '../harness/toy-vendor.js';
 import { WorkedExample } from '../harness/worked-example.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const PAGE = 'docs/how-to-add-a-vendor.md';
 const DAY_MS = 86_400_000;

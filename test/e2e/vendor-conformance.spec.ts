@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import {
@@ -21,6 +21,9 @@ import { required } from '../harness/servers.js';
 import { CLIENT } from '../harness/simulator.js';
 import { adaptorOf } from '../harness/vendor-adaptors.js';
 import { type ReceiptBody, World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 // Windows last long enough that a test can fill one, and short enough that it can wait for several: 10 s for 15 minutes.
 const TIME_SCALE = 90;

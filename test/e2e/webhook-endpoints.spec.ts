@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { Changes } from '#platform';
 import { eventually } from '../harness/eventually.js';
 import { openPool } from '../harness/test-database.js';
 import { answers, Receiver } from '../harness/webhook-receiver.js';
 import { type Answer, type ReceiptBody, World } from '../harness/world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 // The sender of requests with a service key has no subject.
 const SUBJECT = randomUUID();

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { jetstream } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
 import { createLogger, NotFound } from '#platform';
@@ -6,6 +6,9 @@ import { Proxy } from '../../../../test/harness/proxy.js';
 import { eventually } from '../../../../test/harness/eventually.js';
 import { NORMALISE_DURABLE } from './normaliser.js';
 import { SleepWorld } from '../../../../test/harness/sleep-world.js';
+
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
 
 const RAW = 'athlete-ally.sleep.raw-received';
 const STORED = 'athlete-ally.sleep.normalized-stored';
