@@ -123,8 +123,8 @@ export class CachedLimits {
   }
 
   /** The windows of a call that straddles boundaries. They are computed anew for each of these few calls. */
-  straddledNow(): CachedWindows & StraddledWindows {
-    return this.withKeys(straddledAt(this.policy.counters, this.nowMs(), this.scale.factor, this.open));
+  straddledAt(nowMs: number): CachedWindows & StraddledWindows {
+    return this.withKeys(straddledAt(this.policy.counters, nowMs, this.scale.factor, this.open));
   }
 
   /** The counters of the neighbour windows. */

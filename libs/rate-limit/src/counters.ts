@@ -307,12 +307,19 @@ export class Counters {
     return chargeableMs > nowMs ? this.notNow('boundary', chargeableMs - nowMs) : undefined;
   }
 
+  /** `boundaryAt`, but undefined where a call that straddles may be charged. */
+  private refusedAt(nowMs: number, straddles: boolean): NotNow | undefined {
+    const span = straddles ? this.cached.straddledAt(nowMs) : undefined;
+    const isChargeable = span && nowMs >= span.fromMs && nowMs < span.untilMs;
+    return isChargeable ? undefined : this.boundaryAt(nowMs);
+  }
+
   /** Charges requests of one class and state with one command; Redis grants the first `granted` requests. */
   private async chargeTogether(requests: readonly ChargeRequest[]): Promise<ChargeOutcome[]> {
     const { class: callClass, state, holdsSlot, straddles } = at(requests, 0);
     const slots = holdsSlot ? [this.policy.slots, this.slotMs, ...requests.map(({ id }) => id)] : [];
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const straddled = straddles ? this.cached.straddledNow() : undefined;
+      const straddled = straddles ? this.cached.straddledAt(this.cached.nowMs()) : undefined;
       const windows = straddled ?? this.cached.windowsNow();
       const ceilings = this.cached.ceilingsOf(callClass, windows);
       const neighbours = straddled ? this.cached.neighboursOf(callClass, straddled) : [];
@@ -368,13 +375,13 @@ export class Counters {
         return this.notNowWhileFull(ceilings, actual as number[], nowMs);
       case 'limits':
         this.cached.adopt(actual as string);
-        return straddles ? undefined : this.boundaryAt(nowMs);
+        return this.refusedAt(nowMs, straddles);
       case 'empty':
         this.cached.forgetEmpty(actual as number[]);
         return undefined;
       case 'elsewhere':
       case '':
-        return straddles ? undefined : this.boundaryAt(nowMs);
+        return this.refusedAt(nowMs, straddles);
     }
   }
 

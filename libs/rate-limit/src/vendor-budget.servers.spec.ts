@@ -11,6 +11,7 @@ import {
   atOnce,
   call,
   CLASSES,
+  begunByRequests,
   policyWithoutBoundaries,
   endWindows,
   forget,
@@ -327,6 +328,20 @@ describe('a call that straddles boundaries', () => {
     }
     expect(refused.straddling).toBe(0);
     expect(refused.others).toBeGreaterThan(0);
+  });
+
+  it('a call that straddles waits for the pause after a window that began with a request', async () => {
+    const { budget } = await workers.start({ policy: begunByRequests, scale: SCALE });
+    const outcomes = new Set<string>();
+    const endsAtMs = Date.now() + 5 * 500;
+    while (Date.now() < endsAtMs) {
+      const answer = await budget.requestPermit(call('live', { straddles: true }));
+      outcomes.add(answer.kind === 'notNow' ? answer.window : answer.kind);
+      if (answer.kind === 'granted') await answer.settle({ status: 200, headers: {} });
+    }
+    expect([...outcomes].filter((one) => one !== 'read 15min').sort()).toEqual(['boundary', 'granted']);
+    const waited = await budget.waitForPermit(call('live', { straddles: true }), { waitMs: 10_000 });
+    expect(waited.kind === 'notNow' ? waited.window : waited.kind).not.toBe('boundary');
   });
 
   it('a call near a boundary counts in both windows, and not once it is given back', async () => {
