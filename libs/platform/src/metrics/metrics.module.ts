@@ -7,6 +7,7 @@ import { Public } from '../auth/access.js';
 import { type Config } from '../config/config.js';
 import { NotFound } from '../errors/app-error.js';
 import { CONFIG } from '../process/surroundings.module.js';
+import { scrape } from './scrape.js';
 
 @ApiExcludeController()
 @Public()
@@ -20,7 +21,8 @@ class MetricsController extends PrometheusController {
   override index(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     // METRICS_PORT serves the metrics instead; this port may be public.
     if (this.config.http.metricsPort !== undefined) throw new NotFound();
-    return super.index(reply);
+    void reply.type(register.contentType);
+    return scrape(register);
   }
 }
 

@@ -5,6 +5,7 @@ import { errorAnswer, sendError } from '../http/error-answer.js';
 import { secureHeaders } from '../http/secure-headers.js';
 import { createHttpAdapter } from '../http/server.js';
 import { type Logger } from '../logging/logger.js';
+import { scrape } from '../metrics/scrape.js';
 
 /** Makes a server for `/metrics` alone. Its port is for Prometheus only. The server stays open until the process ends. */
 export function createMetricsServer(logger: Logger): FastifyInstance {
@@ -13,7 +14,7 @@ export function createMetricsServer(logger: Logger): FastifyInstance {
   enforceDeadline(server, logger);
   server.get('/metrics', async (_request, reply) => {
     void reply.type(register.contentType);
-    return register.metrics();
+    return scrape(register);
   });
   server.setErrorHandler((err, request, reply) => {
     logger.error({ err, request_id: request.id }, 'metrics failed');
