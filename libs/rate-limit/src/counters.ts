@@ -324,13 +324,13 @@ export class Counters {
       const ceilings = this.cached.ceilingsOf(callClass, windows);
       const neighbours = straddled ? this.cached.neighboursOf(callClass, straddled) : [];
       const keys = [...windows.keys, ...neighbours.map(({ key }) => key)];
-      const neighbourArgs = neighbours.flatMap(({ ceiling, expiresAtMs: endMs }) => [ceiling, endMs]);
+      const argsBeyond = neighbours.flatMap(({ ceiling, expiresAtMs: endMs }) => [ceiling, endMs]);
       const assumed = [state, this.cached.text, windows.fromMs, windows.untilMs];
       const askedAtMs = Date.now();
       const [granted, nowMs, ...reason] = await acquire.run(
         this.redis,
         [this.stateKey, this.limitsKey, this.closedKey, this.slotsKey, ...keys],
-        [...assumed, requests.length, windows.begins, ...ceilings.args, ...neighbourArgs, ...slots],
+        [...assumed, requests.length, windows.begins, ...ceilings.args, ...argsBeyond, ...slots],
       );
       this.cached.setClock(nowMs, askedAtMs);
       const charged = granted > 0 ? this.windowsCharged(windows, nowMs) : windows.windows;

@@ -17,8 +17,8 @@ export class CallRecords {
   ) {}
 
   /**
-   * True while a call that was permitted before may still begin: its permit may be fresh, and it was neither answered nor given back. Of a
-   * process that was killed, a call is open for two seconds.
+   * True while a call that was permitted before may still begin: its permit may be fresh, and it was neither answered nor given back. A call of
+   * a process that was killed is open for two seconds.
    */
   async hasOpenCalls(athleteId: string, provider: string | null): Promise<boolean> {
     for (const { policy } of this.budgets.all()) {
