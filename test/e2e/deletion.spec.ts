@@ -168,7 +168,9 @@ describe('a person who deletes their account', () => {
     await publish(DEAD, old, { 'dlq-subject': RAW, 'received-at': before });
     await publish(RAW, old, { 'received-at': before });
     await ingest('2025-10-04');
-    await world.rows("update sleep_erasure set erased_at = erased_at - interval '10 days'");
+    await world.rows(
+      "update sleep_erasure set erased_at = erased_at - interval '10 days', received_until = received_until - interval '10 days'",
+    );
     const { body } = await world.call<{ items: Array<{ seq: number }> }>(
       'operator',
       'GET',

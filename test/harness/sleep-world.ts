@@ -5,7 +5,6 @@ import { NatsServer } from './nats-server.js';
 import { eventually } from './eventually.js';
 import { undoneOnFailure } from './undo.js';
 import { createTestDatabase, openPool, type TestDatabase } from './test-database.js';
-import { type Clock, SystemClock } from '../../libs/platform/src/clock/clock.js';
 import { HealthRegistry } from '../../libs/platform/src/health/health-registry.js';
 import { createLogger, type Logger } from '../../libs/platform/src/logging/logger.js';
 import { connectNats, watchLink } from '../../libs/platform/src/nats/connect.js';
@@ -26,7 +25,6 @@ interface WorkerOptions {
   readonly natsUrl?: string;
   readonly databaseUrl?: string;
   readonly logger?: Logger;
-  readonly clock?: Clock;
 }
 
 interface Worker {
@@ -48,7 +46,11 @@ export class SleepWorld {
     private readonly close: () => Promise<void>,
   ) {}
 
-  static start({ dlqRetentionDays = 7 } = {}): Promise<SleepWorld> {
+  /** `databaseUrl`: a migrated database of the caller. By default the world has a clone of the template. */
+  static start({
+    dlqRetentionDays = 7,
+    databaseUrl,
+  }: { dlqRetentionDays?: number; databaseUrl?: string } = {}): Promise<SleepWorld> {
     return undoneOnFailure(async (onFailure) => {
       const nats = await NatsServer.start();
       onFailure(() => nats.stop());
@@ -57,7 +59,9 @@ export class SleepWorld {
       const manager = await jetstreamManager(connection);
       for (const definition of eventStreams({ dlqRetentionDays, replicas: 1 }))
         await ensureStream(manager, definition);
-      const testDatabase = await createTestDatabase();
+      const testDatabase = databaseUrl
+        ? { url: databaseUrl, drop: () => Promise.resolve() }
+        : await createTestDatabase();
       onFailure(() => testDatabase.drop());
       const pool = await openPool(testDatabase.url);
       const letters = new DeadLetters(connection, watchLink(connection));
@@ -73,12 +77,7 @@ export class SleepWorld {
   }
 
   /** Starts a worker that shares the durable consumer with the others. */
-  async startWorker({
-    natsUrl,
-    databaseUrl,
-    logger = silent,
-    clock = new SystemClock(),
-  }: WorkerOptions = {}): Promise<Worker> {
+  async startWorker({ natsUrl, databaseUrl, logger = silent }: WorkerOptions = {}): Promise<Worker> {
     const connection = await connectNats(natsUrl ?? this.nats.url, 'worker');
     const pool = await openPool(databaseUrl ?? this.testDatabase.url);
     const link = watchLink(connection);
@@ -91,7 +90,6 @@ export class SleepWorld {
       logger,
       new HealthRegistry(),
       { nats: { urls: [], replicas: 1, dlqRetentionDays: this.dlqRetentionDays } },
-      clock,
     );
     consumer.onApplicationBootstrap();
     const worker = {
@@ -126,6 +124,15 @@ export class SleepWorld {
 
   async publishText(text: string, messageId: string = randomUUID()): Promise<void> {
     await jetstream(this.connection).publish(sleepRawReceived.name, text, { msgID: messageId });
+  }
+
+  /** The time by the clock of NATS. */
+  async natsNow(): Promise<Date> {
+    const { seq } = await jetstream(this.connection).publish('athlete-ally.test.now', '');
+    const stored = await this.manager.streams.getMessage('AA_CORE_HOT', { seq });
+    if (!stored) throw new Error('the stream has lost a message');
+    await this.manager.streams.deleteMessage('AA_CORE_HOT', seq);
+    return stored.time;
   }
 
   /** Waits until every message of the stream is acknowledged or dead-lettered. */

@@ -285,17 +285,6 @@ describe('an account that is deleted', () => {
     expect(await receipts.find(id)).toMatchObject({ status: 'completed', deleted: { nights: 3 } });
   });
 
-  it('Deletions completes a receipt only CLOCKS_DIFFER_MS after the rows of the account are deleted', async () => {
-    const id = await account.delete(await leaver());
-    await deletions().deleteRows();
-    await open.database.query("update receipt set rows_deleted_at = clock_timestamp() + interval '1 minute'");
-    await deletions().eraseRemains();
-    expect(await receipts.find(id)).toMatchObject({ status: 'pending' });
-    await open.database.query("update receipt set rows_deleted_at = clock_timestamp() - interval '1 second'");
-    await deletions().eraseRemains();
-    expect(await receipts.find(id)).toMatchObject({ status: 'completed' });
-  });
-
   it('Deletions ends after its present batch if the process stops, and another worker continues at once', async () => {
     const id = await account.delete(await leaver());
     const workers = testWorkers();

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Provider } from '#connections';
 import {
-  CLOCKS_DIFFER_MS,
   cursorAt,
   Database,
   deletePast,
@@ -187,8 +186,7 @@ export class Receipts {
   }
 
   async claimDepartures(leaseMs: number, limit: number): Promise<readonly DepartureClaim[]> {
-    const values = [leaseMs, limit, CLOCKS_DIFFER_MS];
-    return (await this.database.query<DepartureClaim>(claimDepartures, values)).rows;
+    return (await this.database.query<DepartureClaim>(claimDepartures, [leaseMs, limit])).rows;
   }
 
   /** False: other workers have claimed all of them. */

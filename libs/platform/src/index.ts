@@ -111,10 +111,10 @@ export {
 export { type DeliveredMessage, type Delivery } from './nats/delivery.js';
 export { deleteConsumer, ensureStream } from './nats/ensure.js';
 export { EventBus } from './nats/event-bus.js';
-export { CORE_KEPT_MS, longestWaitMs } from './nats/event-lifetime.js';
+export { CORE_KEPT_MS, longestWaitMs, oldestStoredMs } from './nats/event-lifetime.js';
 export { NATS, NatsModule } from './nats/nats.module.js';
-export { deleteMessages, storedMessages } from './nats/stored-messages.js';
-export { ADVISORIES, CLOCKS_DIFFER_MS, CORE_STREAM, DLQ_STREAM } from './nats/streams.js';
+export { deleteMessages, newestMessageAt, storedMessages } from './nats/stored-messages.js';
+export { ADVISORIES, CORE_STREAM, DLQ_STREAM } from './nats/streams.js';
 export { decodeOrMalformed, MessageMalformed, type Subject } from './nats/subject.js';
 export { undeliveredConsumer, undeliveredDurable } from './nats/undelivered.js';
 export { canonicalAddress, networkOf } from './net/client-network.js';

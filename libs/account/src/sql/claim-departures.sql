@@ -2,8 +2,7 @@ with due as (
   select id
   from receipt
   where completed_at is null
-    -- The clocks of NATS and Postgres may differ by $3 ms. After this wait, NATS dates every new event later than the deletion.
-    and rows_deleted_at <= clock_timestamp() - $3 * interval '1 millisecond'
+    and rows_deleted_at is not null
     and is_free(leased_until)
   order by requested_at
   limit $2

@@ -3,6 +3,7 @@ import { type StoredMsg } from '@nats-io/jetstream';
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import { withoutSecrets } from '../logging/redact.js';
 import { REQUEST_ID } from '../tracing/origin.js';
+import { ROUNDED_MS } from './stored-messages.js';
 
 /** Time of an event's first arrival. Replays, and messages that follow from the event, keep this header. */
 export const RECEIVED_AT = 'received-at';
@@ -18,8 +19,6 @@ const HEADERS = {
   receivedAt: RECEIVED_AT,
 } as const;
 const ORIGIN_HEADERS = ['traceparent', 'tracestate', REQUEST_ID];
-// The client counts the nanoseconds of a delivered message as a number, which has no room for the last of them.
-const ROUNDED_MS = 1;
 const LONGEST_ERROR = 500;
 const DEEPEST_PAYLOAD = 100;
 

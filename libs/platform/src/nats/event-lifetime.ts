@@ -13,3 +13,11 @@ export const CORE_KEPT_MS = CORE_DAYS * DAY_MS;
 export function longestWaitMs({ dlqRetentionDays }: Pick<Config['nats'], 'dlqRetentionDays'>): number {
   return (CORE_DAYS + dlqRetentionDays + CORE_DAYS + 1) * DAY_MS;
 }
+
+/**
+ * How old an event may be when the stream stores it. While it then waits in the stream, the erasure that refuses it is still kept. The age is
+ * computed without the clock of any process.
+ */
+export function oldestStoredMs(nats: Pick<Config['nats'], 'dlqRetentionDays'>): number {
+  return longestWaitMs(nats) - CORE_KEPT_MS;
+}

@@ -19,6 +19,8 @@ const EXPIRES_MS = 2_000;
 const SILENCE_MS = 6_000;
 const CONSUMER_LIVES_MS = 30_000;
 const DELETIONS_AT_ONCE = 20;
+// The client counts the nanoseconds of a delivered message as a number, which has no room for the last of them.
+export const ROUNDED_MS = 1;
 
 export interface MessageRange {
   readonly stream: string;
@@ -52,6 +54,22 @@ export async function* storedMessages(
       // If this deletion fails, the server removes the consumer after 30 s.
       void manager.consumers.delete(stream, consumer.name).catch(() => undefined);
     }
+  } catch (error) {
+    throw natsFailure(error);
+  }
+}
+
+/**
+ * The time of the newest message of these streams, by the clock of NATS. Every stored message is as old or older, and a later one is younger.
+ * So it tells what came before a deletion, whatever other clocks say. It is year 1 if the streams never had a message.
+ *
+ * Not guaranteed if the clock of NATS is set back: it dates messages as older until it has caught up.
+ */
+export async function newestMessageAt(connection: NatsConnection, streams: readonly string[]): Promise<Date> {
+  try {
+    const manager = await jetstreamManager(connection, REQUESTS);
+    const infos = await Promise.all(streams.map((stream) => manager.streams.info(stream)));
+    return new Date(Math.max(...infos.map(({ state }) => Date.parse(state.last_ts) + ROUNDED_MS)));
   } catch (error) {
     throw natsFailure(error);
   }

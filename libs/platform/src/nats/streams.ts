@@ -48,13 +48,6 @@ export function eventStreams({
   ];
 }
 
-/**
- * NATS dates an event and Postgres dates a deletion. Their clocks may differ by this time. An event that is dated less than this time after
- * a deletion counts as older than the deletion. A deletion is completed only after this time, so nights that a person sends after the
- * completion are kept.
- */
-export const CLOCKS_DIFFER_MS = 1_000;
-
 const DURABLE = {
   storage: StorageType.File,
   // With work-queue retention, a message whose deliveries are used up would either be lost or never be deleted.

@@ -21,7 +21,7 @@ import {
   withoutRedaction,
 } from '#platform';
 import { type SleepRawReceived, sleepRawReceived } from '../contract/sleep-raw-received.js';
-import { deadLetter, type Refusal } from '../dead-letter.js';
+import { deadLetter, type Refusal, storedAt } from '../dead-letter.js';
 import { announcementsOf } from './announcements.js';
 import { type Item, itemOf, logFieldsOf } from './item.js';
 import { newestOfEach } from './session.js';
@@ -79,8 +79,8 @@ export class Normaliser {
     bus: EventBus,
     private readonly letters: DeadLetters,
     private readonly logger: Logger,
-    /** Deletions before this time may be forgotten, so events received before this time are refused. */
-    private readonly oldestMs: () => number = () => -Infinity,
+    /** Events that were older when the stream stored them are refused: the deletion that would refuse them may be forgotten. */
+    private readonly oldestMs = Infinity,
   ) {
     this.publisher = new NightPublisher(store, bus);
     this.lines = withoutRedaction(logger);
@@ -89,14 +89,13 @@ export class Normaliser {
   async handle(batch: ReadonlyArray<Delivery<SleepRawReceived>>): Promise<void> {
     const items: Item[] = [];
     const refused: Array<Promise<void>> = [];
-    const oldestMs = this.oldestMs();
     for (const { message, content } of batch) {
       if (content instanceof MessageMalformed) {
         refused.push(this.refuseMalformed(message, content));
         continue;
       }
       const item = itemOf(message, content);
-      if (item.session.receivedAtMs >= oldestMs) items.push(item);
+      if (storedAt(message).getTime() - item.session.receivedAtMs <= this.oldestMs) items.push(item);
       else refused.push(this.refuse(item, 'non-retryable', new Error(TOO_OLD)));
     }
     await allSettled([...refused, this.work(items)]);

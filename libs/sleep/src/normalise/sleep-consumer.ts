@@ -8,7 +8,6 @@ import { AckPolicy } from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import {
   BatchConsumer,
-  Clock,
   type Config,
   CONFIG,
   undeliveredConsumer,
@@ -18,9 +17,9 @@ import {
   HealthRegistry,
   LOGGER,
   type Logger,
-  longestWaitMs,
   NATS,
   observeDeadLetters,
+  oldestStoredMs,
 } from '#platform';
 import { type SleepRawReceived, sleepRawReceived } from '../contract/sleep-raw-received.js';
 import { countMessages, DLQ_PREFIX, MOST_DELIVERIES, Normaliser, NORMALISE_DURABLE } from './normaliser.js';
@@ -50,10 +49,8 @@ export class SleepConsumer implements OnApplicationBootstrap, BeforeApplicationS
     @Inject(LOGGER) logger: Logger,
     private readonly health: HealthRegistry,
     @Inject(CONFIG) config: Pick<Config, 'nats'>,
-    clock: Clock,
   ) {
-    const oldestMs = () => clock.nowMs() - longestWaitMs(config.nats);
-    const normaliser = new Normaliser(store, bus, letters, logger, oldestMs);
+    const normaliser = new Normaliser(store, bus, letters, logger, oldestStoredMs(config.nats));
     const consumption = {
       stream: CORE_STREAM,
       consumer: {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
-import { CLOCKS_DIFFER_MS, LOGGER, type Logger, MessageMalformed, startAtZero } from '#platform';
+import { LOGGER, type Logger, MessageMalformed, startAtZero } from '#platform';
 import { type CallFailure, Sources, vendorsWith } from '#vendors';
 import { WebhookInbox } from '#webhooks';
 import { type NativeVendor } from '../contract/native-vendor.js';
@@ -82,7 +82,7 @@ export class SliceComparison {
   ): Promise<void> {
     const publish = async (payload: Payload) => {
       try {
-        await this.nights.publish([payload], receivedAtOf(claim), claim.connected_at);
+        await this.nights.publish([payload], claim.claimed_at, claim.connected_at);
       } catch (err) {
         if (!(err instanceof MessageMalformed)) throw err;
         comparedRecords.inc({ vendor, result: 'unreadable' });
@@ -99,10 +99,6 @@ export class SliceComparison {
     await this.inbox.add(vendor, event);
   }
 }
-
-/** `rememberErasure` adds the same margin. Without the margin here, a deletion shortly before the claim would refuse the record. */
-const receivedAtOf = ({ claimed_at }: ReconciliationClaim) =>
-  new Date(claimed_at.getTime() + CLOCKS_DIFFER_MS);
 
 const isOfDates = ({ date }: Payload, from: string, to: string) => date >= from && date <= to;
 

@@ -1,6 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import {
-  CLOCKS_DIFFER_MS,
   type Config,
   CONFIG,
   Database,
@@ -26,13 +25,22 @@ const PURGE = prepared(
     ))`,
 );
 
-/** Makes save-sessions.sql refuse events received before now. NATS sets the time of receipt: the margin covers a NATS clock ahead. */
-export async function rememberErasure(sql: Sql, userId: string, source: NightSource): Promise<void> {
+/**
+ * Makes save-sessions.sql refuse the events of a source that were received until `receivedUntil`, by the clock that dates the events of this
+ * source: NATS dates nights that clients sent, Postgres dates vendors' records. By default it is now, by the clock of Postgres.
+ */
+export async function rememberErasure(
+  sql: Sql,
+  userId: string,
+  source: NightSource,
+  receivedUntil: Date | null,
+): Promise<void> {
   const statement = `
-    insert into sleep_erasure (user_id, source, erased_at)
-    values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
-    on conflict (user_id, source) do update set erased_at = excluded.erased_at`;
-  await sql.query(statement, [userId, source, CLOCKS_DIFFER_MS]);
+    insert into sleep_erasure (user_id, source, erased_at, received_until)
+    values ($1, $2, clock_timestamp(), coalesce($3, clock_timestamp()))
+    on conflict (user_id, source) do update
+    set erased_at = excluded.erased_at, received_until = excluded.received_until`;
+  await sql.query(statement, [userId, source, receivedUntil]);
 }
 
 /** Purges an erasure when no event that it refuses can wait anywhere any more. Runs hourly. TIME_SCALE does not shorten the wait. */

@@ -2,7 +2,7 @@ import { validate as isUuid } from 'uuid';
 import { canonicalSubject } from '#platform';
 
 /** The person that a message is about. Malformed messages name people too, and dead letters often are malformed. */
-type NamedPerson =
+export type NamedPerson =
   | { readonly kind: 'user'; readonly night: NamedNight; readonly vendor: string | undefined }
   | { readonly kind: 'account'; readonly vendor: string; readonly account: string }
   | { readonly kind: 'unreadable'; mentions(subject: string): boolean };

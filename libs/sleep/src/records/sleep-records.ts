@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
-import { Database, prepared, type Sql } from '#platform';
+import { Inject, Injectable } from '@nestjs/common';
+import { type NatsConnection } from '@nats-io/transport-node';
+import { CORE_STREAM, Database, DLQ_STREAM, NATS, newestMessageAt, prepared, type Sql } from '#platform';
 import { NATIVE_VENDORS, type NativeVendor } from '../contract/native-vendor.js';
 import { Nights } from '../nights/nights.js';
 import { type NightKey } from '../normalise/columns.js';
@@ -69,6 +70,11 @@ abstract class SessionRecords {
 
   constructor(private readonly database: Database) {}
 
+  /** As `rememberErasure` takes it. */
+  protected receivedUntil(): Promise<Date | null> {
+    return Promise.resolve(null);
+  }
+
   async *read(athleteId: string): AsyncGenerator<readonly object[]> {
     const userId = await userIdOf(this.database, athleteId);
     for (let after = ''; ;) {
@@ -91,8 +97,9 @@ abstract class SessionRecords {
   async deleteSome(sql: Sql, athleteId: string): Promise<number> {
     const userId = await userIdOf(sql, athleteId);
     if (userId === null) return 0;
+    const receivedUntil = await this.receivedUntil();
     await lockNights(sql);
-    await rememberErasure(sql, userId, this.source);
+    await rememberErasure(sql, userId, this.source, receivedUntil);
     const { rows } = await sql.query<NightKey>(deleteSessions, [userId, this.source, AT_ONCE]);
     const dates = new Map(rows.map((row) => [row.date, row]));
     await rederiveNights(sql, [...dates.values()]);
@@ -100,12 +107,24 @@ abstract class SessionRecords {
   }
 }
 
-/** The sleep sessions that clients sent. */
+/** The sleep sessions that clients sent. Their deletion throws DependencyUnavailable while NATS is away. */
 @Injectable()
 export class IngestedSleepRecords extends SessionRecords {
   override readonly name = 'sleep_ingested';
   override readonly provider = null;
   protected override readonly source = 'ingest';
+
+  constructor(
+    database: Database,
+    @Inject(NATS) private readonly connection: NatsConnection,
+  ) {
+    super(database);
+  }
+
+  // Without events in both streams, none waits anywhere. An old dead letter may be newer than all events.
+  protected override receivedUntil(): Promise<Date> {
+    return newestMessageAt(this.connection, [CORE_STREAM, DLQ_STREAM]);
+  }
 }
 
 /** The sleep sessions that we fetched from a vendor. */

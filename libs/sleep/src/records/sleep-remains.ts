@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type JsMsg } from '@nats-io/jetstream';
 import { type NatsConnection } from '@nats-io/transport-node';
 import {
-  CLOCKS_DIFFER_MS,
   CORE_STREAM,
   Database,
   deleteMessages,
@@ -13,7 +12,8 @@ import {
 } from '#platform';
 import { sleepNormalizedStored, sleepRemoved } from '../contract/night-events.js';
 import { NATIVE_VENDORS } from '../contract/native-vendor.js';
-import { personNamedIn } from './person-named-in.js';
+import { type NightSource } from '../normalise/session.js';
+import { type NamedPerson, personNamedIn } from './person-named-in.js';
 import { UnpublishedNights } from './unpublished-nights.js';
 
 /** A deletion whose rows in Postgres are deleted already. Without a provider the whole account is deleted. */
@@ -60,7 +60,7 @@ export class SleepRemains {
       ({ provider }) => provider === null || NATIVE_VENDORS.some((vendor) => vendor === provider),
     );
     if (known.length === 0) return;
-    const index = new DepartureIndex(known);
+    const index = new DepartureIndex(known, await this.erasuresOf(known));
     for (const pass of PASSES)
       for await (const batch of storedMessages(this.connection, pass))
         for (const [departure, messages] of index.ownersOf(batch)) {
@@ -69,6 +69,14 @@ export class SleepRemains {
           if (deleted > 0) await count(departure, deleted);
         }
     await this.unpublished.runOnce();
+  }
+
+  private async erasuresOf(departures: readonly Departure[]): Promise<readonly Erasure[]> {
+    const { rows } = await this.database.query<Erasure>(
+      'select user_id as "userId", source, received_until as until from sleep_erasure where user_id = any($1)',
+      [departures.map(({ subject }) => subject)],
+    );
+    return rows;
   }
 
   /**
@@ -114,12 +122,24 @@ function nightOf(message: JsMsg): string {
   return person.kind === 'user' ? nameOf(person.night) : '';
 }
 
+/** Events of this source that were received until then are erased. */
+interface Erasure {
+  readonly userId: string;
+  readonly source: NightSource;
+  readonly until: Date;
+}
+
 /** Finds the deletion that a message belongs to with one lookup. Only an unreadable message is compared with each deletion. */
 class DepartureIndex<Counted extends Departure> {
   private readonly bySubject = new Map<string, Counted[]>();
   private readonly byAccount = new Map<string, Counted[]>();
+  private readonly untils: ReadonlyMap<string, Date>;
 
-  constructor(private readonly departures: readonly Counted[]) {
+  constructor(
+    private readonly departures: readonly Counted[],
+    erasures: readonly Erasure[],
+  ) {
+    this.untils = new Map(erasures.map(({ userId, source, until }) => [`${userId}\n${source}`, until]));
     for (const departure of departures) {
       const { subject, accounts } = departure;
       if (subject !== null) add(this.bySubject, subject, departure);
@@ -132,17 +152,32 @@ class DepartureIndex<Counted extends Departure> {
     const owners = new Map<Counted, JsMsg[]>();
     for (const message of batch) {
       if (message.subject === sleepRemoved.name) continue;
-      const at = receivedAt(message.headers, message.time);
-      const isFromBefore = ({ rows_deleted_at }: Counted) =>
-        !(at.getTime() > rows_deleted_at.getTime() + CLOCKS_DIFFER_MS);
-      const owner = this.candidates(message).find(isFromBefore);
+      const person = personNamedIn(message.string());
+      const owner = this.candidates(person).find((departure) =>
+        this.isFromBefore(departure, message, person),
+      );
       if (owner) add(owners, owner, message);
     }
     return owners;
   }
 
-  private candidates(message: JsMsg): readonly Counted[] {
-    const person = personNamedIn(message.string());
+  /**
+   * The clock of NATS tells which messages were stored before an account was deleted. A message that was stored later may still be about an
+   * event from before. Its header says when that was received, by the clock of its source.
+   */
+  private isFromBefore(departure: Counted, { headers, time }: JsMsg, person: NamedPerson): boolean {
+    const { provider } = departure;
+    if (provider === null && time <= this.untilOf(departure, 'ingest')) return true;
+    const vendor = person.kind === 'user' ? person.vendor : undefined;
+    const source = provider ?? NATIVE_VENDORS.find((one) => one === vendor) ?? 'ingest';
+    return receivedAt(headers, time) <= this.untilOf(departure, source);
+  }
+
+  private untilOf({ subject, rows_deleted_at }: Counted, source: string): Date {
+    return this.untils.get(`${subject}\n${source}`) ?? rows_deleted_at;
+  }
+
+  private candidates(person: NamedPerson): readonly Counted[] {
     switch (person.kind) {
       case 'account':
         return this.byAccount.get(`${person.vendor}\n${person.account}`) ?? [];

@@ -56,7 +56,7 @@ describe('nights that a deletion has changed', () => {
   it('publishes a deleted night as removed, once, also with several workers', async () => {
     await world.publish(night());
     await world.settled();
-    expect(await forget(new IngestedSleepRecords(world.database))).toBe(1);
+    expect(await forget(new IngestedSleepRecords(world.database, world.connection))).toBe(1);
     await Promise.all([unpublished.runOnce(), unpublished.runOnce()]);
     await unpublished.runOnce();
     expect(await published()).toEqual([
@@ -80,7 +80,7 @@ describe('nights that a deletion has changed', () => {
     await world.publish({ ...night(), record: record('main', 1) });
     await world.settled();
     const before = await published();
-    await forget(new IngestedSleepRecords(world.database));
+    await forget(new IngestedSleepRecords(world.database, world.connection));
     await unpublished.runOnce();
     expect(await published()).toEqual(before);
   });
@@ -114,8 +114,7 @@ describe('nights that a deletion has changed', () => {
   it('publishes the last state of a night that came back before its removal was published', async () => {
     await world.publish(night());
     await world.settled();
-    await forget(new IngestedSleepRecords(world.database));
-    await world.rows("update sleep_erasure set erased_at = erased_at - interval '1 minute'");
+    await forget(new IngestedSleepRecords(world.database, world.connection));
     await world.publish({ ...night(), durationMinutes: 421 });
     await world.settled();
     await unpublished.runOnce();
@@ -125,8 +124,8 @@ describe('nights that a deletion has changed', () => {
   it('publishes a removed night after NATS is back', async () => {
     await world.publish(night());
     await world.settled();
+    await forget(new IngestedSleepRecords(world.database, world.connection));
     await world.nats.kill();
-    await forget(new IngestedSleepRecords(world.database));
     await expect(unpublished.runOnce()).rejects.toBeInstanceOf(DependencyUnavailable);
     await world.nats.start();
     await eventually('a run that succeeds', () => unpublished.runOnce().then(() => true));

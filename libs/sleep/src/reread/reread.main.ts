@@ -7,7 +7,7 @@ import {
   Database,
   DatabaseModule,
   HealthModule,
-  longestWaitMs,
+  oldestStoredMs,
   SurroundingsModule,
 } from '#platform';
 import { loadProductConfig } from '#vendors';
@@ -47,9 +47,11 @@ async function main(args: string[]): Promise<number> {
   // The worker's module is not used: it would change the streams to the definition of this environment.
   const connection = await connectNatsAtStart(config, logger, 'pacekeeper-reread');
   const summary = emptySummary();
-  const oldestMs = Date.now() - longestWaitMs(config.nats);
   try {
-    await new Reread(connection, new SleepStore(app.get(Database)), logger, oldestMs).run(from, summary);
+    await new Reread(connection, new SleepStore(app.get(Database)), logger, oldestStoredMs(config.nats)).run(
+      from,
+      summary,
+    );
   } catch (error) {
     console.error(sentence(from, summary));
     const since = summary.upTo ?? from;

@@ -18,7 +18,7 @@ export interface RereadSummary {
   read: number;
   /** Nights that were missing in the database, or differed. */
   restored: number;
-  /** Malformed, or older than the oldest kept erasure: a worker dead-letters these. */
+  /** Malformed, or so old when the stream stored them that an erasure may be forgotten: a worker dead-letters these. */
   skipped: number;
   /** Refused by the database; the log says why. */
   failed: number;
@@ -59,7 +59,7 @@ export class Reread {
     const event = decodeOrMalformed(sleepRawReceived, Buffer.from(data).toString());
     if (event instanceof MessageMalformed) return [];
     const session = sessionOf(event, data, receivedAt(headers, time).getTime());
-    return session.receivedAtMs >= this.oldestMs ? [session] : [];
+    return time.getTime() - session.receivedAtMs <= this.oldestMs ? [session] : [];
   }
 
   /** Stores a batch; splits it into halves if the database refuses one event. */

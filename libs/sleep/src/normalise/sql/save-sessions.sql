@@ -19,7 +19,7 @@ where not exists (
   where sleep_erasure.user_id = sent.user_id
     and sleep_erasure.source = sent.source
     and (
-      sleep_erasure.erased_at >= to_timestamp(sent.received_at_ms / 1000)
+      sleep_erasure.received_until >= to_timestamp(sent.received_at_ms / 1000)
       -- An app may send a night again after the deletion. The night is refused until an athlete of this subject exists again. The new
       -- athlete is found by subject, because the id differs if an issuer was configured since.
       or not exists (select 1 from athlete where athlete.subject = sent.user_id)

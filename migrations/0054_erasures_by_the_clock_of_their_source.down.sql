@@ -1,0 +1,1 @@
+alter table sleep_erasure drop column received_until;
