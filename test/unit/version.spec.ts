@@ -14,11 +14,11 @@ it.each([
   expect(textOf(file)).toContain(expected);
 });
 
-it('the changelog’s first section is this version, and begins with what an operator must do', () => {
+it('the changelog’s first section is this version, and begins with what apps and operators must do', () => {
   const [, first = ''] = textOf('CHANGELOG.md').split(/^## /m);
   expect(first).toMatch(
     new RegExp(
-      `^${version.replaceAll('.', '\\.')}( \\(\\d{4}-\\d\\d-\\d\\d\\))?\\n\\n\\*\\*An operator must\\*\\*`,
+      `^${version.replaceAll('.', '\\.')}( \\(\\d{4}-\\d\\d-\\d\\d\\))?\\n\\n\\*\\*Apps must [^]+?\\*\\*\\n\\n\\*\\*An operator must\\*\\*`,
     ),
   );
 });
