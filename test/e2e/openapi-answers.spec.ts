@@ -18,6 +18,8 @@ jest.setTimeout(180_000);
 const INGEST_KEY = 'an-ingest-key-for-tests';
 const UNKNOWN_ID = randomUUID();
 const FUZZ_SEED = 11;
+// The day on which a history ends decides what is in it, such as photos.
+const HISTORY_UNTIL = '2026-11-19T00:00:00Z';
 
 interface CallOptions {
   readonly as?: string | null;
@@ -45,7 +47,8 @@ describe('answers of the api, checked against docs/openapi.json', () => {
   beforeAll(async () => {
     world = await World.start({ env: { INGEST_API_KEYS: INGEST_KEY } });
     operator = await tokenFor(randomUUID(), { role: 'admin' });
-    await world.connect(athlete, await world.vendorAthlete(12, { manual_share: 0.1, seed: 4_711 }));
+    const history = { manual_share: 0.1, seed: 4_711, history_until: HISTORY_UNTIL };
+    await world.connect(athlete, await world.vendorAthlete(12, history));
     await eventually(
       'all are processed, and the import is complete',
       async () => {
