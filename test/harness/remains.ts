@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection } from '@nats-io/transport-node';
 import { type Redis } from 'ioredis';
@@ -45,7 +46,7 @@ export class Remains {
       const rows = await this.world.rows<{ row: string }>(
         `select to_jsonb(t)::text as row from "${name}" as t`,
       );
-      return rows.map(({ row }) => ({ where: name, content: row }));
+      return rows.map(({ row }) => ({ where: name, content: row.replace(BYTES, readBytes) }));
     });
     return (await Promise.all(found)).flat();
   }
@@ -75,6 +76,16 @@ export class Remains {
     }
     return found;
   }
+}
+
+// As Postgres writes bytes in JSON.
+const BYTES = /(?<="\\\\x)[0-9a-f]*(?=")/g;
+const GZIP = '1f8b';
+
+/** The text of bytes. In their hexadecimal digits an id may stand by chance. */
+function readBytes(digits: string): string {
+  const bytes = Buffer.from(digits, 'hex');
+  return (digits.startsWith(GZIP) ? gunzipSync(bytes) : bytes).toString('latin1');
 }
 
 function patternOf(name: string): string {

@@ -24,6 +24,9 @@ import { Jobs } from './jobs.js';
 import { type RunClaim } from './run.js';
 import { Runs } from './runs.js';
 
+// Some waits of these tests are longer than the usual 90 s of a test.
+jest.setTimeout(180_000);
+
 // Before a release, more runs: MODEL_RUNS=2000.
 const ACTIVITIES = 3;
 const WORKERS = 3;
