@@ -35,6 +35,12 @@ export interface SilentConsumer {
   readonly last_active_at: string | null;
 }
 
+/** The last activity by the clock of NATS, and by the stopwatch of this process. */
+interface Activity {
+  readonly lastMs: number | undefined;
+  readonly atMs: number;
+}
+
 interface ConsumerState extends DurableName {
   readonly isSilent: boolean;
   readonly view: SilentConsumer;
@@ -46,6 +52,7 @@ interface ConsumerState extends DurableName {
  */
 export class ConsumerStates {
   private readonly pulledAtMs = new Map<string, number>();
+  private readonly activity = new Map<string, Activity>();
 
   constructor(
     private readonly connection: NatsConnection,
@@ -92,13 +99,21 @@ export class ConsumerStates {
   private isSilent({ durable }: DurableName, info: ConsumerInfo | undefined): boolean {
     if (!info) return true;
     if (info.num_waiting > 0) {
-      this.pulledAtMs.set(durable, Date.now());
+      this.pulledAtMs.set(durable, performance.now());
       return false;
     }
-    const nowMs = Date.now();
-    if (nowMs - (this.pulledAtMs.get(durable) ?? -Infinity) < PULLED_AGAIN_MS) return false;
-    const lastMs = lastActiveMs(info);
-    return lastMs === undefined || nowMs - lastMs > SILENT_AFTER_MS;
+    if (performance.now() - (this.pulledAtMs.get(durable) ?? -Infinity) < PULLED_AGAIN_MS) return false;
+    return performance.now() - this.activeAtMs(durable, lastActiveMs(info)) > SILENT_AFTER_MS;
+  }
+
+  /** The last activity by this process's stopwatch. The clocks of NATS and this process are compared at the first look only. */
+  private activeAtMs(durable: string, lastMs: number | undefined): number {
+    const known = this.activity.get(durable);
+    if (known && known.lastMs === lastMs) return known.atMs;
+    const agoMs = known ? 0 : Math.max(0, Date.now() - (lastMs ?? -Infinity));
+    const atMs = performance.now() - agoMs;
+    this.activity.set(durable, { lastMs, atMs });
+    return atMs;
   }
 }
 

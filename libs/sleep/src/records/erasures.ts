@@ -27,20 +27,28 @@ const PURGE = prepared(
 
 /**
  * Makes save-sessions.sql refuse the events of a source that were received until `receivedUntil`, by the clock that dates the events of this
- * source: NATS dates nights that clients sent, Postgres dates vendors' records. By default it is now, by the clock of Postgres.
+ * source: NATS dates nights that clients sent, Postgres dates vendors' records. Null: now, by the clock of Postgres. `infinity`: until
+ * `endErasures`.
  */
 export async function rememberErasure(
   sql: Sql,
   userId: string,
   source: NightSource,
-  receivedUntil: Date | null,
+  receivedUntil: 'infinity' | null,
 ): Promise<void> {
   const statement = `
     insert into sleep_erasure (user_id, source, erased_at, received_until)
-    values ($1, $2, clock_timestamp(), coalesce($3, clock_timestamp()))
+    values ($1, $2, clock_timestamp(), coalesce($3::timestamptz, clock_timestamp()))
     on conflict (user_id, source) do update
     set erased_at = excluded.erased_at, received_until = excluded.received_until`;
   await sql.query(statement, [userId, source, receivedUntil]);
+}
+
+/** Events that are received after `newest` are stored again. */
+export async function endErasures(sql: Sql, userIds: readonly string[], newest: Date): Promise<void> {
+  const statement = `
+    update sleep_erasure set received_until = $2 where user_id = any($1) and received_until = 'infinity'`;
+  await sql.query(statement, [userIds, newest]);
 }
 
 /** Purges an erasure when no event that it refuses can wait anywhere any more. Runs hourly. TIME_SCALE does not shorten the wait. */

@@ -1,6 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { type NatsConnection } from '@nats-io/transport-node';
-import { CORE_STREAM, Database, DLQ_STREAM, NATS, newestMessageAt, prepared, type Sql } from '#platform';
+import { Injectable } from '@nestjs/common';
+import { Database, prepared, type Sql } from '#platform';
 import { NATIVE_VENDORS, type NativeVendor } from '../contract/native-vendor.js';
 import { Nights } from '../nights/nights.js';
 import { type NightKey } from '../normalise/columns.js';
@@ -67,13 +66,10 @@ abstract class SessionRecords {
   abstract readonly name: string;
   abstract readonly provider: string | null;
   protected abstract readonly source: NightSource;
+  /** As `rememberErasure` takes it. */
+  protected readonly receivedUntil: 'infinity' | null = null;
 
   constructor(private readonly database: Database) {}
-
-  /** As `rememberErasure` takes it. */
-  protected receivedUntil(): Promise<Date | null> {
-    return Promise.resolve(null);
-  }
 
   async *read(athleteId: string): AsyncGenerator<readonly object[]> {
     const userId = await userIdOf(this.database, athleteId);
@@ -97,9 +93,8 @@ abstract class SessionRecords {
   async deleteSome(sql: Sql, athleteId: string): Promise<number> {
     const userId = await userIdOf(sql, athleteId);
     if (userId === null) return 0;
-    const receivedUntil = await this.receivedUntil();
     await lockNights(sql);
-    await rememberErasure(sql, userId, this.source, receivedUntil);
+    await rememberErasure(sql, userId, this.source, this.receivedUntil);
     const { rows } = await sql.query<NightKey>(deleteSessions, [userId, this.source, AT_ONCE]);
     const dates = new Map(rows.map((row) => [row.date, row]));
     await rederiveNights(sql, [...dates.values()]);
@@ -107,24 +102,13 @@ abstract class SessionRecords {
   }
 }
 
-/** The sleep sessions that clients sent. Their deletion throws DependencyUnavailable while NATS is away. */
+/** The sleep sessions that clients sent. Until `SleepRemains` has asked NATS for the time, no session of this person is stored. */
 @Injectable()
 export class IngestedSleepRecords extends SessionRecords {
   override readonly name = 'sleep_ingested';
   override readonly provider = null;
   protected override readonly source = 'ingest';
-
-  constructor(
-    database: Database,
-    @Inject(NATS) private readonly connection: NatsConnection,
-  ) {
-    super(database);
-  }
-
-  // Without events in both streams, none waits anywhere. An old dead letter may be newer than all events.
-  protected override receivedUntil(): Promise<Date> {
-    return newestMessageAt(this.connection, [CORE_STREAM, DLQ_STREAM]);
-  }
+  protected override readonly receivedUntil = 'infinity';
 }
 
 /** The sleep sessions that we fetched from a vendor. */

@@ -8,11 +8,13 @@ import {
   DLQ_STREAM,
   storedMessages,
   NATS,
+  newestMessageAt,
   receivedAt,
 } from '#platform';
 import { sleepNormalizedStored, sleepRemoved } from '../contract/night-events.js';
 import { NATIVE_VENDORS } from '../contract/native-vendor.js';
 import { type NightSource } from '../normalise/session.js';
+import { endErasures } from './erasures.js';
 import { type NamedPerson, personNamedIn } from './person-named-in.js';
 import { UnpublishedNights } from './unpublished-nights.js';
 
@@ -71,10 +73,17 @@ export class SleepRemains {
     await this.unpublished.runOnce();
   }
 
+  /** Whatever both streams have now is from before the deletions. An old dead letter may be newer than all events. */
   private async erasuresOf(departures: readonly Departure[]): Promise<readonly Erasure[]> {
+    const userIds = departures.flatMap(({ subject }) => subject ?? []);
+    await endErasures(
+      this.database,
+      userIds,
+      await newestMessageAt(this.connection, [CORE_STREAM, DLQ_STREAM]),
+    );
     const { rows } = await this.database.query<Erasure>(
       'select user_id as "userId", source, received_until as until from sleep_erasure where user_id = any($1)',
-      [departures.map(({ subject }) => subject)],
+      [userIds],
     );
     return rows;
   }

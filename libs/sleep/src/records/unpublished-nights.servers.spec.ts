@@ -5,6 +5,7 @@ import { silent, SleepWorld } from '../../../../test/harness/sleep-world.js';
 import { type Config, DependencyUnavailable, EventBus, type Sweeps } from '#platform';
 import { SleepStore } from '../normalise/sleep-store.js';
 import { NightRetention } from './night-retention.js';
+import { endErasures } from './erasures.js';
 import { IngestedSleepRecords, sleepRecordsOf } from './sleep-records.js';
 import { UnpublishedNights } from './unpublished-nights.js';
 
@@ -56,7 +57,7 @@ describe('nights that a deletion has changed', () => {
   it('publishes a deleted night as removed, once, also with several workers', async () => {
     await world.publish(night());
     await world.settled();
-    expect(await forget(new IngestedSleepRecords(world.database, world.connection))).toBe(1);
+    expect(await forget(new IngestedSleepRecords(world.database))).toBe(1);
     await Promise.all([unpublished.runOnce(), unpublished.runOnce()]);
     await unpublished.runOnce();
     expect(await published()).toEqual([
@@ -80,7 +81,7 @@ describe('nights that a deletion has changed', () => {
     await world.publish({ ...night(), record: record('main', 1) });
     await world.settled();
     const before = await published();
-    await forget(new IngestedSleepRecords(world.database, world.connection));
+    await forget(new IngestedSleepRecords(world.database));
     await unpublished.runOnce();
     expect(await published()).toEqual(before);
   });
@@ -114,7 +115,8 @@ describe('nights that a deletion has changed', () => {
   it('publishes the last state of a night that came back before its removal was published', async () => {
     await world.publish(night());
     await world.settled();
-    await forget(new IngestedSleepRecords(world.database, world.connection));
+    await forget(new IngestedSleepRecords(world.database));
+    await endErasures(world.database, [athlete], await world.natsNow());
     await world.publish({ ...night(), durationMinutes: 421 });
     await world.settled();
     await unpublished.runOnce();
@@ -124,7 +126,7 @@ describe('nights that a deletion has changed', () => {
   it('publishes a removed night after NATS is back', async () => {
     await world.publish(night());
     await world.settled();
-    await forget(new IngestedSleepRecords(world.database, world.connection));
+    await forget(new IngestedSleepRecords(world.database));
     await world.nats.kill();
     await expect(unpublished.runOnce()).rejects.toBeInstanceOf(DependencyUnavailable);
     await world.nats.start();

@@ -102,7 +102,7 @@ describe('a reread of the stream', () => {
     expect(await reread()).toMatchObject({ read: 1, restored: 1 });
     expect(await world.rows('select duration_minutes from sleep_data')).toEqual([{ duration_minutes: 500 }]);
 
-    const records = new IngestedSleepRecords(world.database, world.connection);
+    const records = new IngestedSleepRecords(world.database);
     await world.database.transaction((sql) => records.deleteSome(sql, athlete));
     expect(await reread()).toMatchObject({ read: 1, restored: 0 });
     expect((await all()).sessions).toEqual([]);
