@@ -11,6 +11,7 @@ import {
 import { Ledger } from '#rate-limit';
 import { type ProductConfig } from '#vendors';
 import { atStrava } from '../libs/activities/src/activities.harness.js';
+import { ImportGauge } from '../libs/activities/src/imports/import-gauge.js';
 import { ImportJobs } from '../libs/activities/src/imports/import-jobs.js';
 import { HistoryRows } from '../libs/activities/src/reconcile/history-rows.js';
 import { Retention } from '../libs/activities/src/retention.js';
@@ -194,7 +195,7 @@ function gauges(sql: Database): NamedRuns {
   };
   return {
     runtime_jobs: scraped(['runtime_jobs'], () => new JobGauge(jobs, logger)),
-    import_jobs: () => imports.countByStatus(),
+    import_jobs: scraped(['import_jobs'], () => new ImportGauge(imports, logger)),
     'stream_fetch_*': scraped(
       ['stream_fetch_activities', 'stream_fetch_failed_by_retry', 'stream_fetch_stuck_failed'],
       () => new StreamGauges(new StreamCounts(sql), idle, logger),

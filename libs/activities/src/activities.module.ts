@@ -9,6 +9,7 @@ import { ActivityHistory } from './activity-history.js';
 import { ActivityStore } from './activity-store.js';
 import { ImportChanges } from './imports/import-changes.js';
 import { ImportForecast } from './imports/import-forecast.js';
+import { ImportGauge } from './imports/import-gauge.js';
 import { ImportList } from './imports/import-list.js';
 import { ImportNews } from './imports/import-news.js';
 import { ImportJobs } from './imports/import-jobs.js';
@@ -67,6 +68,7 @@ export class ActivitiesModule {}
     ActivityEvents,
     HistoryListing,
     ImportBatches,
+    ImportGauge,
     ImportNews,
     ImportProcessor,
     ImportRunner,

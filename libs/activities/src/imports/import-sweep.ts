@@ -1,7 +1,5 @@
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Gauge } from 'prom-client';
-import { LOGGER, type Logger, Sweeps } from '#platform';
-import { type ImportStatus } from './import-job.js';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Sweeps } from '#platform';
 import { ImportJobs } from './import-jobs.js';
 import { ImportTicks } from './import-ticks.js';
 
@@ -9,20 +7,6 @@ const EVERY_MS = 30_000;
 const AT_ONCE = 100;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-
-let countByStatus: (() => Promise<ReadonlyMap<ImportStatus, number> | undefined>) | undefined;
-
-new Gauge({
-  name: 'import_jobs',
-  help: 'Imports by status',
-  labelNames: ['status'],
-  async collect() {
-    // Without an answer the metric is absent: an old number would look like a new one.
-    this.reset();
-    const jobs = await countByStatus?.();
-    for (const [status, number] of jobs ?? []) this.set({ status }, number);
-  },
-});
 
 /**
  * Every 30 s: creates the first import of connections of the last day that have none, and queues a tick for each due import without one, since Redis
@@ -35,11 +19,9 @@ export class ImportSweep implements OnApplicationBootstrap {
     private readonly jobs: ImportJobs,
     private readonly ticks: ImportTicks,
     private readonly sweeps: Sweeps,
-    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   onApplicationBootstrap(): void {
-    countByStatus = () => this.count();
     this.sweeps.every('imports', EVERY_MS, () => this.runOnce());
     this.sweeps.every('missing imports', HOUR_MS, () => this.createMissing());
   }
@@ -52,14 +34,5 @@ export class ImportSweep implements OnApplicationBootstrap {
   private async createMissing(withinMs?: number): Promise<void> {
     for (const owner of await this.jobs.neverImported(AT_ONCE, withinMs))
       await this.jobs.createOrFind(owner, 'full', null);
-  }
-
-  private async count(): Promise<ReadonlyMap<ImportStatus, number> | undefined> {
-    try {
-      return await this.jobs.countByStatus();
-    } catch (err) {
-      this.logger.warn({ err }, 'imports not counted');
-      return undefined;
-    }
   }
 }
