@@ -1,9 +1,10 @@
 // Starts the processes of the image against real servers, and checks what an operator relies on.
 import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { IMAGE_FOLDER } from './buildah.mjs';
 import { Container } from './container.mjs';
-import { readJson } from './files.mjs';
+import { inRoot, readJson } from './files.mjs';
 import { anyFreePort } from './ports.mjs';
 import { ensureSecrets } from './secrets.mjs';
 import { startThrowAwayServers } from './servers.mjs';
@@ -11,9 +12,7 @@ import { Failure, step } from './terminal.mjs';
 
 /** Fails with the first thing that does not work. */
 export async function tryImage(children, runc, { root, config }) {
-  const { version } = readJson(path.join(root, 'app', 'package.json'));
-  const label = config.Labels?.['org.opencontainers.image.version'];
-  check(label === version, `its label says version ${label}, its package.json ${version}`);
+  checkContents(path.join(root, 'app'), config.Labels ?? {});
   const env = await environment(children);
   const container = (name, args, own = {}) =>
     new Container(children, {
@@ -49,6 +48,23 @@ export async function tryImage(children, runc, { root, config }) {
       `api and worker exited with ${codes.join(' and ')}`,
     );
   });
+}
+
+// The build needs these, or makes them from folders that .dockerignore leaves out. The running product does not need them.
+const ABSENT = ['node_modules/typescript', 'dist/bench', 'dist/test', 'dist/examples'];
+
+/** Checks the labels, the licence, and that the image has nothing of the build and of the tests. */
+function checkContents(app, labels) {
+  const { version, license } = readJson(path.join(app, 'package.json'));
+  for (const [name, wanted] of Object.entries({ version, licenses: license, title: 'Pacekeeper' })) {
+    const label = labels[`org.opencontainers.image.${name}`];
+    check(label === wanted, `its label ${name} is ${label} instead of ${wanted}`);
+  }
+  const licence = path.join(app, 'LICENSE');
+  const hasLicence =
+    existsSync(licence) && readFileSync(licence, 'utf8') === readFileSync(inRoot('LICENSE'), 'utf8');
+  check(hasLicence, 'it has no /app/LICENSE, or another text than LICENSE');
+  for (const folder of ABSENT) check(!existsSync(path.join(app, folder)), `it has /app/${folder}`);
 }
 
 async function environment(children) {

@@ -109,6 +109,8 @@ describe('docker-compose.yml', () => {
     );
     expect(healthOf('worker')).toBe(`http://127.0.0.1:${http.workerPort}/health/live`);
     expect(healthOf('simulator')).toBe(`http://127.0.0.1:${simulatorPort()}/__sim/stats`);
+    // The simulator's default is loopback, where no other container reaches it.
+    expect(services.simulator?.environment?.SIMULATOR_HOST).toBe('0.0.0.0');
     expect(services.api?.ports).toEqual([`127.0.0.1:${http.port}:${http.port}`]);
     expect(services.simulator?.ports).toEqual([`127.0.0.1:${simulatorPort()}:${simulatorPort()}`]);
   });

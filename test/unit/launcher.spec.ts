@@ -1,7 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -166,6 +176,39 @@ describe('the lock', () => {
     const file = path.join(folder, 'lock');
     writeFileSync(file, '{"pid":');
     expect(takeLock(file)).toBeNull();
+  });
+});
+
+describe('the folder of a run', () => {
+  /** A checkout with only the launcher, so that the test changes no `.local` of this one. Returns the mode of the claimed folder. */
+  function claimIn(name: string, before?: number): string {
+    cpSync(new URL('../../bin/launcher', import.meta.url), path.join(folder, 'bin/launcher'), {
+      recursive: true,
+    });
+    const claimed = path.join(folder, name);
+    if (before !== undefined) {
+      mkdirSync(claimed);
+      chmodSync(claimed, before);
+    }
+    const module = path.join(folder, 'bin/launcher/run-folder.mjs');
+    const script = `import { claim } from '${module}'; await claim('${claimed}', { recordIn() {} });`;
+    const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([0, '']);
+    return (statSync(claimed).mode & 0o777).toString(8);
+  }
+
+  it('claim makes .local for this user alone', () => {
+    expect(claimIn('.local')).toBe('700');
+  });
+
+  it('claim makes a .local private that an earlier version made readable for all', () => {
+    expect(claimIn('.local', 0o755)).toBe('700');
+  });
+
+  it('claim makes another folder for this user alone, and keeps the mode of an existing one', () => {
+    expect([claimIn('own'), claimIn('shared', 0o755)]).toEqual(['700', '755']);
   });
 });
 
