@@ -14,8 +14,8 @@ type Reasoned = readonly (readonly [what: RegExp, reason: string])[];
 export interface Vendor {
   readonly name: 'strava' | 'oura' | 'whoop' | 'polar';
   readonly base: string;
-  /** Described operations that the simulator does not offer. `docs/simulator.md` lists these operations. */
-  readonly notOffered: RegExp;
+  /** Described operations that the simulator does not offer, each with its name in the list of `docs/simulator.md`. */
+  readonly notOffered: Reasoned;
   /** Differences in which the description is wrong and the simulator is right, each with a reason. */
   readonly wrong: Reasoned;
   /** Described fields that the simulator never answers, each with its reason. */
@@ -54,10 +54,18 @@ export class Checks {
     return answer;
   }
 
+  /** Entries of `notOffered` that fit no described operation. The list must be empty. */
+  get misnamed(): string[] {
+    const { operations } = this.description;
+    return this.vendor.notOffered
+      .filter(([what]) => !operations.some((operation) => what.test(operation)))
+      .map(([, name]) => name);
+  }
+
   /** Operations that are listed as not offered and yet do not answer 404. The list must be empty. */
   async offeredAfterAll(): Promise<string[]> {
     const answered = this.description.operations
-      .filter((operation) => this.vendor.notOffered.test(operation))
+      .filter((operation) => isListed(this.vendor.notOffered, operation))
       .map(async (operation) => {
         const [method = '', route = ''] = operation.split(' ');
         const path = route.replaceAll(/\{[\w-]+\}/g, UNKNOWN_ID);
@@ -70,7 +78,7 @@ export class Checks {
   /** Offered operations without a successful answer. The list must be empty. */
   get unanswered(): string[] {
     return this.description.operations.filter(
-      (operation) => !this.vendor.notOffered.test(operation) && !this.succeeded.has(operation),
+      (operation) => !isListed(this.vendor.notOffered, operation) && !this.succeeded.has(operation),
     );
   }
 

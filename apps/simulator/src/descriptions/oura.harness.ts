@@ -9,7 +9,12 @@ const DAYS = 'start_date=2026-08-01&end_date=2026-11-18';
 export const OURA: Vendor = {
   name: 'oura',
   base: '/oura',
-  notOffered: /usercollection\/(?!sleep$|sleep\/|daily_sleep|personal_info)/,
+  notOffered: [
+    [
+      /usercollection\/(?!sleep$|sleep\/|daily_sleep|personal_info)/,
+      'every collection but `sleep`, `daily_sleep` and `personal_info`',
+    ],
+  ],
   wrong: [
     [
       /subscription\/(renew\/)?{id} 404: the description has no status 404$/,

@@ -8,8 +8,12 @@ import { type Checks, type Vendor } from './checks.harness.js';
 export const POLAR: Vendor = {
   name: 'polar',
   base: '/polar',
-  notOffered:
-    /transaction|notifications|physical-info|nightly-recharge|continuous-heart|cardio-load|sleepwise|biosensing|users\/activities/,
+  notOffered: [
+    [
+      /transaction|notifications|physical-info|nightly-recharge|continuous-heart|cardio-load|sleepwise|biosensing|users\/activities/,
+      'all but users, exercises, sleep and webhooks',
+    ],
+  ],
   wrong: [
     [
       /^GET \/v3\/users\/sleep\S* 401: the description has no status 401$/,

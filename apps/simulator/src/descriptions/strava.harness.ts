@@ -6,7 +6,18 @@ import { type Vendor } from './checks.harness.js';
 export const STRAVA: Vendor = {
   name: 'strava',
   base: '/api/v3',
-  notOffered: /segment|club|gear|route|uploads|comments|kudos|stats|athlete\/zones|PUT \/athlete$/,
+  notOffered: [
+    [/comments/, 'comments'],
+    [/kudos/, 'kudos'],
+    [/athlete\/zones/, '`/athlete/zones`'],
+    [/PUT \/athlete$/, '`PUT /athlete`'],
+    [/stats/, '`/athletes/{id}/stats`'],
+    [/gear/, 'gear'],
+    [/route/, 'routes'],
+    [/segment/, 'segments and efforts'],
+    [/club/, 'clubs'],
+    [/uploads/, 'file uploads'],
+  ],
   wrong: [[/_latlng must NOT have fewer than 2 items$/, 'without GPS Strava really sends an empty pair']],
   neverGiven: [
     [/^ActivityZone\.max$/, 'the description does not say what it is'],

@@ -7,7 +7,10 @@ import { UNKNOWN_ID, type Vendor } from './checks.harness.js';
 export const WHOOP: Vendor = {
   name: 'whoop',
   base: '/whoop',
-  notOffered: /activity-mapping|activity\/workout/,
+  notOffered: [
+    [/activity\/workout/, 'workouts (`/v2/activity/workout`) and their events'],
+    [/activity-mapping/, '`/v1/activity-mapping`'],
+  ],
   wrong: [],
   neverGiven: [[/^Sleep\.v1_id$/, 'ids of the first version are not imitated']],
 
