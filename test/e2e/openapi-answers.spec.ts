@@ -346,13 +346,19 @@ describe('answers of the api, checked against docs/openapi.json', () => {
     expect(await status(post('/webhooks/whoop', { as: null, body: whoopEvent }))).toBe(401);
   });
 
-  it('openapi.json describes the add-on’s answers, with and without something to play', async () => {
+  it('openapi.json describes the add-on’s answers, with and without something to play, and for a client that has them', async () => {
     const addon = (path: string) => get(`/addon/${path}`, { as: null });
-    await addon('manifest.json');
-    await addon('catalog/series/guided-workouts.json');
-    await addon('catalog/series/guided-workouts/search=hills.json');
+    for (const path of [
+      'manifest.json',
+      'catalog/series/guided-workouts.json',
+      'catalog/series/guided-workouts/search=hills.json',
+      'meta/series/pacekeeper:base-building.json',
+    ]) {
+      const { headers } = await addon(path);
+      const known = { 'if-none-match': headers.get('etag') ?? '' };
+      expect([path, await status(get(`/addon/${path}`, { as: null, headers: known }))]).toEqual([path, 304]);
+    }
     await addon('catalog/series/other.json');
-    await addon('meta/series/pacekeeper:base-building.json');
     expect(await status(addon('meta/series/pacekeeper:nothing.json'))).toBe(404);
     await addon(`stream/series/${EPISODE}.json`);
     await addon('stream/series/other.json');

@@ -1,7 +1,9 @@
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { applyDecorators, Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import {
   ApiExcludeEndpoint,
+  ApiHeader,
   ApiNotFoundResponse,
+  ApiNotModifiedResponse,
   ApiOkResponse,
   ApiOperation,
   ApiParam,
@@ -15,6 +17,11 @@ import { addonRequestOf, hasTag } from './addon-http.js';
 
 const TYPE = { name: 'type', example: 'series', description: 'The kind of content; there is only `series`' };
 const ID = { name: 'id', description: 'The id from the catalogue, percent-encoded' };
+const Revalidated = () =>
+  applyDecorators(
+    ApiHeader({ name: 'If-None-Match', required: false, description: 'The `ETag` of an earlier answer' }),
+    ApiNotModifiedResponse({ description: 'The client has this version' }),
+  );
 
 /**
  * The Stremio add-on. The route patterns are for documentation and metrics only: the handler parses the raw path, since a session may be
@@ -37,6 +44,7 @@ export class AddonController {
     description: 'A player installs the add-on from this URL.',
   })
   @ApiOkResponse({ type: ManifestAnswer, description: 'The manifest' })
+  @Revalidated()
   manifest(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     return this.answer(request, reply);
   }
@@ -51,6 +59,7 @@ export class AddonController {
   @ApiParam(TYPE)
   @ApiParam(ID)
   @ApiOkResponse({ type: CatalogAnswer, description: 'A page of the catalogue' })
+  @Revalidated()
   catalog(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     return this.answer(request, reply);
   }
@@ -69,6 +78,7 @@ export class AddonController {
     description: 'The rest of the list, or a search: `skip=100` or `search=hill`',
   })
   @ApiOkResponse({ type: CatalogAnswer, description: 'A page of the catalogue' })
+  @Revalidated()
   catalogPage(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     return this.answer(request, reply);
   }
@@ -82,6 +92,7 @@ export class AddonController {
   @ApiParam(TYPE)
   @ApiParam(ID)
   @ApiOkResponse({ type: MetaAnswer, description: 'The workout' })
+  @Revalidated()
   @ApiNotFoundResponse({ type: MetaAnswer, description: 'There is no such workout' })
   meta(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     return this.answer(request, reply);
