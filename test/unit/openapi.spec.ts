@@ -76,8 +76,8 @@ describe('the OpenAPI document', () => {
     expect(untyped).toEqual([]);
   });
 
-  it('openapi.json gives every count the type integer', () => {
-    const counted = /^(limit|points|seq|.*_count|count|attempts|max_attempts|.*_imported|.*_total)$/;
+  it('openapi.json gives every count and every number of seconds to wait the type integer', () => {
+    const counted = /^(limit|points|wait|seq|.*_count|count|attempts|max_attempts|.*_imported|.*_total)$/;
     const fields = Object.entries(document.components.schemas).flatMap(([schema, { properties = {} }]) =>
       Object.entries(properties).map(([name, type]) => [`${schema}.${name}`, name, type] as const),
     );
@@ -131,9 +131,15 @@ describe('the OpenAPI document', () => {
     expect(lacking).toEqual([]);
   });
 
-  it('openapi.json describes the events of an import as text/event-stream', () => {
-    const { responses } = document.paths['/v1/imports/{id}/events']!.get!;
-    expect(Object.keys(responses[200]?.content ?? {})).toEqual(['text/event-stream']);
+  it('openapi.json describes every route of server-sent events as text/event-stream, and no other route', () => {
+    const typesOf = ({ responses }: Operation) => Object.keys(responses[200]?.content ?? {});
+    const streams = operations.filter(([, operation]) => typesOf(operation).includes('text/event-stream'));
+    expect(streams.map(([place, operation]) => [place, typesOf(operation)])).toEqual(
+      ['GET /v1/imports/{id}/events', 'GET /v1/events', 'GET /admin/events'].map((place) => [
+        place,
+        ['text/event-stream'],
+      ]),
+    );
   });
 
   it('openapi.json lists the add-on’s routes only without {session}', () => {

@@ -32,7 +32,7 @@ export class ChangesQuery {
   types?: string;
 
   @ApiPropertyOptional({
-    type: Number,
+    type: 'integer',
     minimum: 0,
     maximum: LONGEST_POLL_SECONDS,
     default: 0,
