@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
@@ -19,6 +20,8 @@ describe('servers that speak TLS under a CA of our own', () => {
   let redis: RedisServer;
   let clusterNode: RedisServer;
   let clusterUrl: string;
+  let sentinel: RedisServer;
+  let sentinelUrl: string;
   let nats: NatsServer;
   let environment: TestEnvironment;
   let urls: { DATABASE_URL: string; REDIS_URL: string; NATS_URL: string };
@@ -53,31 +56,70 @@ describe('servers that speak TLS under a CA of our own', () => {
     };
     await clusterNode.command('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
     clusterUrl = `rediss+cluster://127.0.0.1:${clusterPort}`;
+    const sentinelPort = String(await freePort());
+    const file = path.join(certificates.folder, 'sentinel.conf');
+    writeFileSync(file, `sentinel monitor mymaster 127.0.0.1 ${tlsPort} 1\n`);
+    // The Sentinel connects to the master by TLS as well.
+    sentinel = await RedisServer.start(
+      file,
+      '--sentinel',
+      ...underTls(sentinelPort),
+      '--tls-replication',
+      'yes',
+    );
+    sentinelUrl = `rediss+sentinel://127.0.0.1:${sentinelPort}/mymaster`;
     environment = await testEnvironment(urls, { url: urls.DATABASE_URL, drop: () => Promise.resolve() });
   });
+  const withMode = (mode: string) => urls.DATABASE_URL.replace('verify-full', mode);
   afterAll(async () => {
-    await Promise.all([postgres.stop(), redis.kill(), clusterNode.kill(), nats.stop()]);
+    await Promise.all([postgres.stop(), redis.kill(), clusterNode.kill(), sentinel.kill(), nats.stop()]);
     await environment?.release();
     rmSync(certificates.folder, { recursive: true });
   });
 
-  it('rediss://, rediss+cluster://, tls:// and sslmode=verify-full work with NODE_EXTRA_CA_CERTS, by address and by name', async () => {
-    for (const [host, REDIS_URL] of [
-      ['127.0.0.1', urls.REDIS_URL],
-      ['localhost', clusterUrl],
-    ] as const) {
-      const named = Object.entries({ ...urls, REDIS_URL }).map(([name, url]) => [
-        name,
-        url.replace('127.0.0.1', host),
-      ]);
+  it.each([
+    ['sslmode=verify-full, rediss:// and tls://', '127.0.0.1', () => urls],
+    [
+      'sslmode=require, rediss+cluster:// and tls://',
+      'localhost',
+      () => ({ ...urls, DATABASE_URL: withMode('require'), REDIS_URL: clusterUrl }),
+    ],
+    [
+      'sslmode=no-verify, rediss+sentinel:// and a nats:// whose server requires TLS',
+      '127.0.0.1',
+      () => ({
+        DATABASE_URL: withMode('no-verify'),
+        REDIS_URL: sentinelUrl,
+        NATS_URL: urls.NATS_URL.replace('tls://', 'nats://'),
+      }),
+    ],
+  ] as const)(
+    '%s work with NODE_EXTRA_CA_CERTS at %s, and no session of Postgres is in clear text',
+    async (_, host, of) => {
+      const named = Object.entries(of()).map(([name, url]) => [name, url.replace('127.0.0.1', host)]);
       const api = await ProductProcess.start('api', {
         ...environment.env,
         ...Object.fromEntries(named),
         NODE_EXTRA_CA_CERTS: certificates.ca,
       });
       await request(api.url).get('/health/ready').expect(200);
+      const { rows } = await postgres.query(
+        "select bool_and(ssl) as encrypted from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'pacekeeper%'",
+      );
+      expect(rows).toEqual([{ encrypted: true }]);
       expect(await api.stop()).toBe(0);
-    }
+    },
+  );
+
+  it('sslmode=no-verify accepts a Postgres certificate of an unknown CA, and sslmode=require refuses it as verify-full does', async () => {
+    const { PATH } = process.env;
+    const migrate = (mode: string) =>
+      promisify(execFile)(process.execPath, [MIGRATE, 'up'], {
+        env: { PATH, DATABASE_URL: withMode(mode), START_WAIT_SECONDS: '0' },
+      });
+    expect((await migrate('no-verify')).stdout).toContain('nothing to apply');
+    for (const mode of ['require', 'verify-full'])
+      await expect(migrate(mode)).rejects.toMatchObject({ stderr: expect.stringContaining('certificate') });
   });
 
   it('the migrator accepts a Postgres certificate of the CA that sslrootcert names, also at one of several hosts', async () => {
