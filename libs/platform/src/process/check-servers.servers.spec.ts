@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { DataSource } from 'typeorm';
 import { eventually } from '../../../../test/harness/eventually.js';
 import { freePort } from '../../../../test/harness/free-port.js';
 import { NatsServer } from '../../../../test/harness/nats-server.js';
@@ -15,10 +16,16 @@ import { required } from '../../../../test/harness/servers.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/test-database.js';
 import { type Config } from '../config/config.js';
 import { loadConfig } from '../config/load-config.js';
+import { Database, poolOf } from '../database/database.js';
+import { dataSourceOptions } from '../database/data-source-options.js';
+import { probePostgres, requireOwnSession } from '../database/postgres-fitness.js';
+import { Primary } from '../database/primary.js';
+import { DependencyUnavailable } from '../errors/app-error.js';
 import { createLogger, type Logger } from '../logging/logger.js';
 import { createRedis } from '../redis/redis.js';
 import { probeRedis } from '../redis/redis-fitness.js';
 import { checkServers, ServersUnfit } from './check-servers.js';
+import { ServerUnfit } from './server-failure.js';
 
 const silent = createLogger({ level: 'silent', process: 'test' });
 
@@ -201,6 +208,54 @@ describe('the check at the start', () => {
     await owner.query('set default_transaction_read_only = off');
     await owner.query(`alter database "${name}" reset default_transaction_read_only`);
     await owner.end();
+  });
+
+  it('probePostgres refuses a Postgres that becomes read-only while the process runs, and no statement runs on a new connection to it', async () => {
+    const made = await createTestDatabase();
+    const limits = { applicationName: 'test', poolSize: 1, statementTimeoutMs: 10_000 };
+    const primary = new Primary(made.url);
+    const options = dataSourceOptions(made.url, limits, () => undefined, { primary });
+    const dataSource = await new DataSource(options).initialize();
+    const running = new Database(poolOf(dataSource), { primary });
+    const probe = () =>
+      probePostgres(running, (facts) => requireOwnSession(facts, limits.statementTimeoutMs));
+    const sentence = /This Postgres is read-only/;
+    await probe();
+
+    // The connection stays, as with a server that a fail-over manager stops from writing.
+    await running.query('set default_transaction_read_only = on');
+    await expect(probe()).rejects.toThrow(sentence);
+    await running.query('set default_transaction_read_only = off');
+    await probe();
+
+    // Each new connection is read-only, as after a fail-over that moved the address to a standby.
+    const owner = new pg.Client({ connectionString: made.url });
+    await owner.connect();
+    const name = new URL(made.url).pathname.slice(1);
+    await owner.query(`alter database "${name}" set default_transaction_read_only = on`);
+    await owner.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'test'",
+    );
+    await eventually('no statement runs', async () => {
+      const failure = await running.query('select 1').then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      return failure instanceof DependencyUnavailable && failure.cause instanceof ServerUnfit;
+    });
+    await expect(probe()).rejects.toThrow(sentence);
+
+    await owner.query('set default_transaction_read_only = off');
+    await owner.query(`alter database "${name}" reset default_transaction_read_only`);
+    await owner.end();
+    await eventually('the probe passes', () =>
+      probe().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await dataSource.destroy();
+    await made.drop();
   });
 
   it('checkServers refuses NATS before 2.10.23 in a cluster, and warns if it is a single server', async () => {
