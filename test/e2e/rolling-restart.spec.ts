@@ -18,6 +18,7 @@ describe('a rolling restart of all processes', () => {
     const { env } = environment;
     const result = await rollingRestart({ env, apis: 2, workers: 2, perSecond: REQUESTS_A_SECOND });
     expect(result.failures).toEqual([]);
+    expect(result.late).toBe(0);
     expect(result.exitCodes).toEqual([0, 0, 0, 0]);
     expect(result.nightsStored).toBe(result.nightsAcknowledged);
     // The replaced replicas answered requests until they were not ready any more.
