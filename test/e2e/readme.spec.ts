@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { eventually } from '../harness/eventually.js';
+import { freePort } from '../harness/free-port.js';
 import { ready, removeRunFolder, startLauncher, type Started } from '../harness/launched.js';
 
 // The blocks take this long only if the test fails.
@@ -10,34 +13,40 @@ const PASTED_MS = 180_000;
 jest.setTimeout(2 * PASTED_MS);
 
 const NOT_RUN = 'readme.spec.ts does not run this block';
+// A block that does not end by itself.
+const IN_BACKGROUND = 'readme.spec.ts runs this block in the background';
 const FENCED = /^(?:<!-- (?<note>[^\n]*) -->\n\n)?```(?<language>\w+)\n(?<text>[^]*?)^```$/gm;
 const BETWEEN = '=== next block ===';
 
 interface Block {
   readonly commands: string;
+  readonly note: string | undefined;
   /** The output that the README shows below the commands: lines of text, and JSON values in their order. */
   readonly lines: readonly string[];
   readonly values: readonly unknown[];
 }
 
 const readme = readFileSync(path.resolve(import.meta.dirname, '../../README.md'), 'utf8');
-const blocks = blocksOf(readme);
+const all = blocksOf(readme);
+const blocks = all.filter(({ note }) => note !== NOT_RUN && note !== IN_BACKGROUND);
 
 describe('README', () => {
   let folder: string;
+  let checkout: string;
   let started: Started;
   let outputs: string[] = [];
 
   beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), 'pacekeeper-readme-'));
     const local = path.join(folder, 'local');
-    const checkout = path.join(folder, 'checkout');
+    checkout = path.join(folder, 'checkout');
     mkdirSync(checkout);
     symlinkSync(local, path.join(checkout, '.local'));
+    symlinkSync(path.resolve('dist'), path.join(checkout, 'dist'));
     // These ports differ from those of other tests.
     started = startLauncher(local, { PORT: '14000', WORKER_PORT: '14100', SIMULATOR_PORT: '14200' });
     await ready(started);
-    outputs = paste(checkout);
+    outputs = paste();
   });
   afterAll(async () => {
     started.process.kill('SIGTERM');
@@ -62,6 +71,52 @@ describe('README', () => {
       for (const [at, value] of values.entries()) expectShape(answers[at], value);
     },
   );
+
+  it('the README block of webhooks registers an endpoint, and its receiver prints a delivery', async () => {
+    const [receiver, ...more] = all.filter(({ note }) => note === IN_BACKGROUND);
+    expect(more).toEqual([]);
+    const variables = blocks.find(({ commands }) => commands.startsWith('API='));
+    const port = String(await freePort());
+    const script = `${variables?.commands}\n${receiver?.commands.replaceAll('4500', port)}`;
+    // A process group of its own, because the end of the shell would not end the receiver.
+    const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: checkout,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let printed = '';
+    shell.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+    const ended = once(shell, 'close');
+    try {
+      const url = `http://127.0.0.1:${port}/`;
+      // A request without a signature is refused.
+      await eventually('the receiver listens', () =>
+        fetch(url, { method: 'POST', body: '{}' }).then(
+          ({ status }) => status === 400,
+          () => false,
+        ),
+      );
+      const { api, service_key } = JSON.parse(readFileSync(path.join(folder, 'local/run.json'), 'utf8')) as {
+        api: string;
+        service_key: string;
+      };
+      const headers = { authorization: `Bearer ${service_key}` };
+      const answer = await fetch(`${api}/v1/webhook-endpoints`, { headers });
+      const { items } = (await answer.json()) as { items: ReadonlyArray<{ id: string; url: string }> };
+      const endpoint = items.find((one) => one.url === url);
+      const sent = await fetch(`${api}/v1/webhook-endpoints/${endpoint?.id}/test`, {
+        method: 'POST',
+        headers,
+      });
+      expect(sent.ok).toBe(true);
+      await eventually('the delivery is printed', () =>
+        printed.includes(`"type":"test","subject_id":"${endpoint?.id}"`),
+      );
+    } finally {
+      if (shell.pid !== undefined && shell.exitCode === null) process.kill(-shell.pid, 'SIGKILL');
+      await ended;
+    }
+  });
 
   it('each curl line that `npm start` shows works when it is pasted in any folder, and shows data', () => {
     const lines = started.seen().match(/^ *curl .*$/gm) ?? [];
@@ -88,10 +143,10 @@ describe('README', () => {
   });
 
   /** Runs all blocks in one shell, because a block uses the variables of earlier ones. The first command that fails ends the shell. */
-  function paste(cwd: string): string[] {
+  function paste(): string[] {
     const script = blocks.map(({ commands }) => commands).join(`echo; echo '${BETWEEN}'\n`);
     const { status, stdout, stderr } = spawnSync('bash', ['-euo', 'pipefail', '-c', script], {
-      cwd,
+      cwd: checkout,
       encoding: 'utf8',
       timeout: PASTED_MS,
     });
@@ -101,16 +156,16 @@ describe('README', () => {
 });
 
 function blocksOf(markdown: string): Block[] {
-  const found: { commands: string; lines: string[]; values: unknown[]; isRun: boolean }[] = [];
+  const found: { commands: string; note: string | undefined; lines: string[]; values: unknown[] }[] = [];
   for (const { groups } of markdown.matchAll(FENCED)) {
     const { note, language, text = '' } = groups!;
     const last = found.at(-1);
-    if (language === 'sh') found.push({ commands: text, lines: [], values: [], isRun: note !== NOT_RUN });
+    if (language === 'sh') found.push({ commands: text, note, lines: [], values: [] });
     else if (language === 'json') last?.values.push(...valuesIn(text));
     // Pictures and addresses are not output.
     else if (last && !/^\s|:\/\//m.test(text)) last.lines.push(...text.trim().split('\n'));
   }
-  return found.filter(({ isRun }) => isRun);
+  return found;
 }
 
 function firstCommand(commands: string): string {
