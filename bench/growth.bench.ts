@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Consumer, jetstream } from '@nats-io/jetstream';
 import { SignJWT } from 'jose';
 import pg from 'pg';
-import { createRedis, migrateUp } from '#platform';
+import { connectNats, createRedis, migrateUp } from '#platform';
+import { SLEEP_CONSUMERS } from '#sleep';
 import { openPool } from '../test/harness/test-database.js';
 import { type Curve, type GrowthRaw, growthOf } from './growth-page.js';
 import { type Filled, fill, sizeOf } from './growth-rows.js';
@@ -13,10 +15,12 @@ import { type Finding, median } from './results.js';
 // many changes. The largest takes some 8 GB of disk. GROWTH_SIZES=1000,10000 measures other sizes.
 const SIZES = (process.env.GROWTH_SIZES ?? '1000,10000,100000,1000000').split(',').map(Number);
 const TIMES = 31;
-const SCRAPES = 3;
+// Each first answer needs a process of its own.
+const FIRSTS = 3;
 // At TIME_SCALE 900 GET /admin/observability is cached for 250 ms.
 const TIME_SCALE = '900';
 const CACHED_MS = 300;
+const PULL_MS = 30_000;
 const SECRET = 'a-secret-for-benchmarks-of-at-least-32-characters';
 const databaseUrl = process.env.DATABASE_URL ?? '';
 
@@ -27,13 +31,22 @@ interface Side {
 
 const redis = createRedis({ url: process.env.REDIS_URL ?? '', keyPrefix: '' }, logger);
 const scrapes: number[] = [];
+const forecasts: number[] = [];
+const nats = await connectNats(process.env.NATS_URL ?? '', 'bench');
+let isPulled = false;
 const sides: Side[] = [];
 for (const size of SIZES) sides.push(await open(size));
 const curves: Curve[] = [
   ...(await measureAll()),
   { group: 'gauges', what: 'first scrape of a worker, all metrics', ms: scrapes },
+  {
+    group: 'routes of operators',
+    what: 'first GET /admin/observability of an api, with its forecast',
+    ms: forecasts,
+  },
 ];
 for (const { close } of sides) await close();
+await nats.close();
 redis.disconnect();
 
 const sizes = SIZES.map(sizeOf);
@@ -90,6 +103,8 @@ async function open(activities: number): Promise<Side> {
     ENCRYPTION_KEYS: `1:${Buffer.alloc(32).toString('base64')}`,
   };
   scrapes.push(await firstScrape(env));
+  await pullLikeAWorker();
+  forecasts.push(await firstForecast(env, filled));
   const { database, close } = await openPool(url, [], { poolSize: 1, statementTimeoutMs: 120_000 });
   const api = await startChild('dist/apps/api/src/main.js', { ...env, TIME_SCALE });
   const works = [
@@ -124,7 +139,7 @@ async function createDatabase(name: string): Promise<string> {
 /** The first scrape of a worker finds no cached number. Each is of a worker of its own. */
 async function firstScrape(env: NodeJS.ProcessEnv): Promise<number> {
   const times: number[] = [];
-  for (let n = 0; n < SCRAPES; n += 1) {
+  for (let n = 0; n < FIRSTS; n += 1) {
     const worker = await startChild('dist/apps/worker/src/main.js', env);
     const begunAt = performance.now();
     const answer = await fetch(`${worker.url}/metrics`);
@@ -132,6 +147,45 @@ async function firstScrape(env: NodeJS.ProcessEnv): Promise<number> {
     times.push(performance.now() - begunAt);
     verify('scrapes with all gauges', text.match(/^(runtime_jobs|stream_fetch_activities)\{/m) ? 1 : 0, 1);
     await worker.stop();
+  }
+  return median(times);
+}
+
+/**
+ * Pulls from the durable consumers, which the first worker has made. Otherwise each GET /admin/observability would wait 250 ms for a second
+ * look at consumers that nobody pulls from, and no size would make a difference. A worker would pull as well, but also change the rows that
+ * are measured.
+ */
+async function pullLikeAWorker(): Promise<void> {
+  if (isPulled) return;
+  isPulled = true;
+  const pull = async (consumer: Consumer) => {
+    while (!nats.isClosed())
+      for await (const { subject } of await consumer.fetch({ max_messages: 1, expires: PULL_MS }))
+        throw new Error(`a message of ${subject} came, but nothing publishes`);
+  };
+  for (const { stream, durable } of SLEEP_CONSUMERS)
+    pull(await jetstream(nats).consumers.get(stream, durable)).catch((error: unknown) => {
+      if (!nats.isClosed()) throw error;
+    });
+}
+
+/** The first answer of an api, which has no forecast yet. The request before it opens the connections. */
+async function firstForecast(env: NodeJS.ProcessEnv, { readerId }: Filled): Promise<number> {
+  const authorization = `Bearer ${await tokenOf(readerId, { role: 'admin' })}`;
+  const times: number[] = [];
+  for (let n = 0; n < FIRSTS; n += 1) {
+    const api = await startChild('dist/apps/api/src/main.js', env);
+    const get = async (path: string) => {
+      const answer = await fetch(`${api.url}${path}`, { headers: { authorization } });
+      await answer.arrayBuffer();
+      verify(`answers of ${path}`, answer.status, 200);
+    };
+    await get('/admin/jobs');
+    const begunAt = performance.now();
+    await get('/admin/observability');
+    times.push(performance.now() - begunAt);
+    await api.stop();
   }
   return median(times);
 }
