@@ -47,7 +47,16 @@ describe('the end of data', () => {
       [StreamRecords, ...processingRecords, ...personalRecords].map((Kind) => new Kind(open.database)),
     );
     bindings.remains.register([]);
-    deletions = new Deletions(receipts, connections, open.database, testWorkers(), bindings, config, logger);
+    deletions = new Deletions(
+      receipts,
+      connections,
+      open.database,
+      testWorkers(),
+      bindings,
+      config,
+      timeScale(1),
+      logger,
+    );
   });
   beforeEach(async () => {
     athleteId = await newAthlete(open.database);

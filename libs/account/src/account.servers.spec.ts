@@ -20,7 +20,7 @@ import { Deletions } from './deletions.js';
 import { AccountBindings, type PersonalRecords, type Remains } from './personal-records.js';
 import { type Deletion, type DepartureClaim, Receipts } from './receipts.js';
 
-const config = { nats: { urls: [], replicas: 1, dlqRetentionDays: 7 } };
+const config = { nats: { urls: [], replicas: 1, dlqRetentionDays: 7 }, changes: { retentionDays: 30 } };
 const ENCRYPTION_KEYS = `1:${Buffer.alloc(32, 7).toString('base64')}`;
 const logger = createLogger({ level: 'silent', process: 'test' });
 
@@ -76,7 +76,7 @@ describe('the end of a connection', () => {
   const receiptsOf = async (athleteId: string) =>
     (await open.database.query('select 1 from receipt where athlete_id = $1', [athleteId])).count;
   const deletionsWith = (its: Connections) =>
-    new Deletions(receipts, its, open.database, testWorkers(), noBindings(), config, logger);
+    new Deletions(receipts, its, open.database, testWorkers(), noBindings(), config, timeScale(1), logger);
   const noBindings = () => {
     const bindings = new AccountBindings();
     bindings.records.register([]);
@@ -195,7 +195,7 @@ describe('an account that is deleted', () => {
 
   const deletions = (
     change: Partial<PersonalRecords> = {},
-    { workers = testWorkers(), log = logger } = {},
+    { workers = testWorkers(), log = logger, changesDays = 30, factor = 1 } = {},
   ) => {
     const nights: PersonalRecords = {
       name: 'nights',
@@ -214,7 +214,8 @@ describe('an account that is deleted', () => {
       open.database,
       workers,
       bindings,
-      config,
+      { ...config, changes: { retentionDays: changesDays } },
+      timeScale(factor),
       log,
     );
   };
@@ -243,12 +244,34 @@ describe('an account that is deleted', () => {
     // The claim was released, so another worker continues at once.
     erase = ([departed], count) => count(departed!, 3);
     await eraseRemains();
-    const { completed_at, until, ...receipt } = await receipts.find(id);
-    expect(receipt).toMatchObject({ status: 'completed', deleted: { nights: 0, messages: 3 } });
-    expect((until!.getTime() - completed_at!.getTime()) / 86_400_000).toBe(22);
+    expect(await receipts.find(id)).toMatchObject({
+      status: 'completed',
+      deleted: { nights: 0, messages: 3 },
+    });
     const { rows } = await open.database.query('select subject, accounts from receipt');
     expect(rows).toEqual([{ subject: null, accounts: {} }]);
   });
+
+  it.each([
+    { changesDays: 30, factor: 1, ends: 'with athlete.deleted in the log of changes', days: 30 },
+    { changesDays: 10, factor: 1, ends: 'with the memory of the deletion', days: 22 },
+    {
+      changesDays: 30,
+      factor: 2,
+      ends: 'with the memory of the deletion, which TIME_SCALE does not divide',
+      days: 22,
+    },
+  ])(
+    'the until of a receipt is $days days after its completion, $ends, if changes are kept for $changesDays days at TIME_SCALE $factor',
+    async ({ changesDays, factor, days }) => {
+      const id = await account.delete(await leaver());
+      await deletions().deleteRows();
+      await marginPasses();
+      await deletions({}, { changesDays, factor }).eraseRemains();
+      const { completed_at, until } = await receipts.find(id);
+      expect((until!.getTime() - completed_at!.getTime()) / 86_400_000).toBe(days);
+    },
+  );
 
   it('Deletions deletes no row while a call to a vendor may still begin, and ends at once if the process stops meanwhile', async () => {
     const id = await account.delete(await leaver());

@@ -13,6 +13,8 @@ import {
   longestWaitMs,
   type Outcome,
   type Sql,
+  TIME_SCALE,
+  type TimeScale,
   type Worker,
   Workers,
 } from '#platform';
@@ -23,6 +25,7 @@ const EVERY_MS = 5_000;
 const LEASE_MS = 60_000;
 const DEPARTURES_AT_ONCE = 100;
 const LOOK_FOR_CALLS_MS = 100;
+const DAY_MS = 86_400_000;
 
 /** After `failed` the deletion keeps its lease, so that the other deletions go first. `interrupted` means that the process stops. */
 type DeletionOutcome = Outcome & { readonly kind: 'rows_deleted' | 'interrupted' | 'failed' };
@@ -50,7 +53,8 @@ export class Deletions implements OnApplicationBootstrap {
     private readonly database: Database,
     workers: Workers,
     private readonly bindings: AccountBindings,
-    @Inject(CONFIG) private readonly config: Pick<Config, 'nats'>,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'nats' | 'changes'>,
+    @Inject(TIME_SCALE) private readonly scale: TimeScale,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.rows = workers.of<Deletion, DeletionOutcome>({
@@ -120,9 +124,15 @@ export class Deletions implements OnApplicationBootstrap {
   }
 
   private async complete(departures: readonly DepartureClaim[]): Promise<boolean> {
-    const completed = await this.receipts.complete(departures, longestWaitMs(this.config.nats));
+    const completed = await this.receipts.complete(departures, this.remainsMs());
     for (const id of completed) this.logger.info({ receipt_id: id }, 'deletion completed');
     return completed.length > 0;
+  }
+
+  /** How long a part of the person remains: in the erasures, and in the log of changes (`athlete.deleted`). See docs/deletion.md. */
+  private remainsMs(): number {
+    const { nats, changes } = this.config;
+    return Math.max(longestWaitMs(nats), this.scale.wait(changes.retentionDays * DAY_MS));
   }
 
   private recordsOf({ provider }: Deletion): PersonalRecords[] {

@@ -207,10 +207,10 @@ export class Receipts {
   }
 
   /**
-   * Returns the ids of the completed receipts: other workers have claimed the others. `rememberedMs` is the time for which the deletion
-   * itself is remembered.
+   * Returns the ids of the completed receipts: other workers have claimed the others. `remainsMs` is the time until only the receipt names
+   * the person.
    */
-  async complete(claims: readonly DepartureClaim[], rememberedMs: number): Promise<readonly string[]> {
+  async complete(claims: readonly DepartureClaim[], remainsMs: number): Promise<readonly string[]> {
     const statement = `
       update receipt
       set
@@ -221,7 +221,7 @@ export class Receipts {
         subject = null
       where ${CLAIMED} and completed_at is null
       returning id`;
-    const values = [...claimed(claims), rememberedMs];
+    const values = [...claimed(claims), remainsMs];
     const answer = await this.database.query<{ id: string }>(statement, values);
     this.rows.accepted(answer, claims.length);
     return answer.rows.map(({ id }) => id);
