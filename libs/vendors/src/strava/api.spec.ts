@@ -129,6 +129,10 @@ describe('StravaApi.activity', () => {
     ['distance', 'far'],
     ['map', 'abc'],
     ['total_photo_count', '2'],
+    ['total_photo_count', 3e9],
+    ['moving_time', 3e9],
+    ['utc_offset', 3e9],
+    ['utc_offset', -3e9],
     ['laps', {}],
   ])(
     'returns malformed for an activity of Strava with %s: %j, and names the field without its value',

@@ -6,7 +6,7 @@ import {
   type UnreadableItem,
 } from '../../capabilities/activities.js';
 import { maybe, readPage } from '../../capabilities/reading.js';
-import { flag, Id, Moment, numberOr, Seconds } from './values.js';
+import { flag, Id, integerOr, Moment, numberOr, Seconds } from './values.js';
 
 const WireMap = z.object({ polyline: maybe(z.string()), summary_polyline: maybe(z.string()) });
 
@@ -21,7 +21,7 @@ const WireSummary = z
     /** Deprecated by Strava in favour of `sport_type`. */
     type: z.string().min(1).optional(),
     start_date: Moment,
-    utc_offset: numberOr(0),
+    utc_offset: integerOr(0),
     timezone: maybe(z.string()),
     distance: numberOr(0),
     moving_time: Seconds.nullish(),
@@ -31,7 +31,7 @@ const WireSummary = z
     max_heartrate: maybe(z.number()),
     manual: flag,
     private: flag,
-    total_photo_count: numberOr(0),
+    total_photo_count: integerOr(0),
     map: maybe(WireMap),
   })
   .refine(({ sport_type, type }) => sport_type ?? type, { path: ['sport_type'], message: 'is missing' });
@@ -56,7 +56,7 @@ function toSummary(json: unknown): SummaryActivity {
     name: wire.name,
     sportType: wire.sport_type ?? wire.type ?? '',
     startTime: wire.start_date,
-    utcOffsetS: Math.round(wire.utc_offset),
+    utcOffsetS: wire.utc_offset,
     timezone: wire.timezone && ianaName(wire.timezone),
     distanceM: wire.distance,
     movingTimeS: wire.moving_time ?? wire.elapsed_time,
@@ -66,7 +66,7 @@ function toSummary(json: unknown): SummaryActivity {
     maxHeartrate: wire.max_heartrate,
     manual: wire.manual,
     private: wire.private,
-    totalPhotoCount: Math.round(wire.total_photo_count),
+    totalPhotoCount: wire.total_photo_count,
     map: wire.map && { polyline: wire.map.polyline, summaryPolyline: wire.map.summary_polyline },
   };
 }

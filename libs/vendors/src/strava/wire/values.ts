@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+// The largest value of an integer column. A larger number in one item would fail the insert of its whole page.
 const LARGEST_INT = 2_147_483_647;
 
 /** Strava sends ids as numbers. `parseJson` turns those beyond 2^53 into strings, so that no digit is lost. */
@@ -12,6 +13,13 @@ export const numberOr = (otherwise: number) =>
     .number()
     .nullish()
     .transform((value) => value ?? otherwise);
+export const integerOr = (otherwise: number) =>
+  z
+    .number()
+    .min(-LARGEST_INT)
+    .max(LARGEST_INT)
+    .nullish()
+    .transform((value) => Math.round(value ?? otherwise));
 export const flag = z
   .boolean()
   .nullish()
