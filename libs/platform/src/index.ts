@@ -50,7 +50,7 @@ export {
 } from './config/vendor-settings.js';
 export { Database, poolOf, type Sql, type Statement } from './database/database.js';
 export { DatabaseModule } from './database/database.module.js';
-export { cursorAt, type Keyset, keysetOf, pagesOf } from './database/keyset-pages.js';
+export { cursorAt, type Keyset, keysetOf, pagesByBytes, pagesOf } from './database/keyset-pages.js';
 export { deletePast, inBatches, roughCount } from './database/large-tables.js';
 export { loadSql, prepared, withBytes } from './database/load-sql.js';
 export { migrateUp } from './database/migrate.js';

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Database, pagesOf, type Sql } from '#platform';
+import { Database, pagesByBytes, pagesOf, type Sql } from '#platform';
 
 const PAGE = 100;
+// A run's result has up to 256 KB.
+const PAGE_OF_RUNS = 20;
 const AT_ONCE = 1_000;
 
 /** Exports and deletes an athlete's processing data: jobs, runs and the states of activities. */
@@ -12,7 +14,7 @@ abstract class ProcessingRecords {
   protected abstract readonly selection: string;
   protected abstract readonly deletion: string;
 
-  constructor(private readonly database: Database) {}
+  constructor(protected readonly database: Database) {}
 
   read(athleteId: string): AsyncIterable<readonly object[]> {
     return pagesOf(this.database, this.selection, { athleteId, by: this.key, size: PAGE });
@@ -58,7 +60,7 @@ class RunRecords extends ProcessingRecords {
   protected readonly selection = `
     select
       runs.run_id, job_id, runs.activity_id, attempt_number, runs.status, runs.started_at_utc,
-      runs.finished_at_utc, error, result_json
+      runs.finished_at_utc, error, result_json, coalesce(octet_length(result_json::text), 0) as bytes
     from runs
     join jobs using (athlete_id, job_id)
     join activity on activity.athlete_id = jobs.athlete_id and activity.id = jobs.activity_id
@@ -76,6 +78,10 @@ class RunRecords extends ProcessingRecords {
       where activity.athlete_id = $1 and ($3::text is null or provider = $3)
       limit $2
     )`;
+
+  override read(athleteId: string): AsyncIterable<readonly object[]> {
+    return pagesByBytes(this.database, this.selection, { athleteId, by: this.key, size: PAGE_OF_RUNS });
+  }
 }
 
 @Injectable()

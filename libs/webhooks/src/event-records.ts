@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql } from '#platform';
+import { Database, pagesByBytes, type Sql } from '#platform';
 
+const PAGE = 500;
 const BATCH = 1_000;
 
 /** The export and deletion of the events that vendors have sent about an athlete. */
@@ -11,16 +12,16 @@ export class EventRecords {
 
   constructor(private readonly database: Database) {}
 
-  async *read(athleteId: string): AsyncGenerator<readonly object[]> {
-    const { rows } = await this.database.query(
-      `select vendor, raw, received_at, processed_at, outcome
-       from webhook_event
-       join connection on connection.provider = webhook_event.vendor and connection.vendor_athlete_id = owner_id
-       where connection.athlete_id = $1
-       order by webhook_event.id`,
-      [athleteId],
-    );
-    if (rows.length > 0) yield rows;
+  read(athleteId: string): AsyncIterable<readonly object[]> {
+    // `id + 0`: the events are found by their owner. By `id`, Postgres might go through the events of all athletes.
+    const statement = `
+      select webhook_event.id, vendor, raw, received_at, processed_at, outcome, octet_length(raw) as bytes
+      from webhook_event
+      join connection on connection.provider = webhook_event.vendor and connection.vendor_athlete_id = owner_id
+      where connection.athlete_id = $1 and ($2::bigint is null or webhook_event.id + 0 > $2)
+      order by webhook_event.id + 0
+      limit $3`;
+    return pagesByBytes(this.database, statement, { athleteId, by: 'id', size: PAGE });
   }
 
   /** Deletes a batch by the accounts' ids at their vendors, since the connections that name the athlete are deleted by now. */

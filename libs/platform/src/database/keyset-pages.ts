@@ -33,6 +33,7 @@ interface PageOptions<Key extends string> {
   readonly athleteId: string;
   /** The column that the statement sorts by; it must be selected and unique. */
   readonly by: Key;
+  /** The most rows of a page. */
   readonly size: number;
 }
 
@@ -52,4 +53,26 @@ export async function* pagesOf<Row extends Readonly<Record<Key, string>>, Key ex
     yield rows;
     after = (rows.at(-1) as Row)[by];
   }
+}
+
+const PAGE_BYTES = 1_000_000;
+
+/**
+ * The same for rows that may be large. The statement also selects `bytes`, the size of a row, which is not yielded. A page ends with the row
+ * that brings it to a megabyte. Postgres reads up to `size` rows for each page.
+ */
+export async function* pagesByBytes<Key extends string>(
+  database: Database,
+  statement: string,
+  options: PageOptions<Key>,
+): AsyncGenerator<readonly object[]> {
+  type Row = Readonly<Record<Key, string>> & { readonly bytes: number; readonly bytes_before: string };
+  const { by } = options;
+  const cut = `
+    select *
+    from (select page.*, sum(bytes) over (order by ${by}) - bytes as bytes_before from (${statement}) as page) as summed
+    where bytes_before < ${PAGE_BYTES}
+    order by ${by}`;
+  for await (const page of pagesOf<Row, Key>(database, cut, options))
+    yield page.map(({ bytes: _bytes, bytes_before: _before, ...row }) => row);
 }

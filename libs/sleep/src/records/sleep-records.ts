@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, prepared, type Sql } from '#platform';
+import { Database, pagesByBytes, prepared, type Sql } from '#platform';
 import { NATIVE_VENDORS, type NativeVendor } from '../contract/native-vendor.js';
 import { Nights } from '../nights/nights.js';
 import { type NightKey } from '../normalise/columns.js';
@@ -71,22 +71,18 @@ abstract class SessionRecords {
 
   constructor(private readonly database: Database) {}
 
-  async *read(athleteId: string): AsyncGenerator<readonly object[]> {
-    const userId = await userIdOf(this.database, athleteId);
-    for (let after = ''; ;) {
-      const { rows } = await this.database.query<{ record_id: string }>(
-        `select
-           record_id, to_char(date, 'YYYY-MM-DD') as date, vendor, duration_minutes, quality_score, nap, state, captured_at, raw::json as raw
-         from sleep_session
-         where user_id = $1 and source = $2 and record_id > $3
-         order by record_id
-         limit $4`,
-        [userId, this.source, after, PAGE],
-      );
-      if (rows.length === 0) return;
-      yield rows;
-      after = rows.at(-1)?.record_id ?? '';
-    }
+  read(athleteId: string): AsyncIterable<readonly object[]> {
+    const statement = `
+      select
+        record_id, to_char(date, 'YYYY-MM-DD') as date, vendor, duration_minutes, quality_score, nap, state, captured_at,
+        raw::json as raw, coalesce(octet_length(raw), 0) as bytes
+      from sleep_session
+      where user_id = (select subject from athlete where id = $1)
+        and source = '${this.source}'
+        and ($2::text is null or record_id > $2)
+      order by record_id
+      limit $3`;
+    return pagesByBytes(this.database, statement, { athleteId, by: 'record_id', size: PAGE });
   }
 
   /** Deletes some sessions and derives their nights again from the other sessions. `UnpublishedNights` publishes the changed nights. */
