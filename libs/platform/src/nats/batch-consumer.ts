@@ -27,6 +27,16 @@ export interface Consumption<T> {
    * DependencyUnavailable, it gets the unsettled messages again later. This repeat uses up no delivery.
    */
   handle(batch: ReadonlyArray<Delivery<T>>): Promise<void>;
+  /** Decides when messages are pulled, and is called again whenever it resolves. Absent: they are always pulled. */
+  turns?(turn: Turn): Promise<void>;
+}
+
+interface Turn {
+  /** True if the durable has messages that are not settled, also if another worker has them. */
+  hasMessages(): Promise<boolean>;
+  /** Pulls once and handles the messages. Returns their number. */
+  take(): Promise<number>;
+  readonly stopping: AbortSignal;
 }
 
 const PAUSE_AFTER_FAILURE_MS = 500;
@@ -61,6 +71,9 @@ export class BatchConsumer<T> {
   private readonly handling = new Set<JsMsg>();
   private readonly arrivals = new Signal();
   private readonly capacity = new Signal();
+  private readonly idleness = new Signal();
+  private isPulling = false;
+  private mustBeIdle = false;
   private running: Promise<void> | undefined;
   private lastActivityAtMs = performance.now();
   private readonly outages: OutageHold<T>;
@@ -91,7 +104,23 @@ export class BatchConsumer<T> {
   async stop(): Promise<void> {
     this.stopping.abort();
     this.capacity.end();
+    this.idleness.end();
     await this.running;
+  }
+
+  /**
+   * Runs `work` while this consumer holds no message, so that a crash of `work` uses up no delivery of its messages. The present pull ends
+   * first, and the messages that have arrived are handled. Does nothing if the consumer is stopped before.
+   */
+  async whileIdle(work: () => Promise<void>): Promise<void> {
+    this.mustBeIdle = true;
+    try {
+      while ((this.isPulling || this.isHandling) && !this.isStopping) await this.idleness.wait();
+      if (!this.isStopping) await work();
+    } finally {
+      this.mustBeIdle = false;
+      this.pullAgain();
+    }
   }
 
   /** Readiness probe. Throws if NATS has sent nothing for the length of a pull and 15 s more. */
@@ -122,7 +151,7 @@ export class BatchConsumer<T> {
     while (!this.isStopping) {
       try {
         const consumer = await this.bind();
-        while (!this.isStopping) await this.pull(consumer);
+        while (!this.isStopping) await this.takeTurn(consumer);
       } catch (err) {
         this.logger.warn(
           { err, durable: this.consumption.consumer.durable_name },
@@ -135,10 +164,36 @@ export class BatchConsumer<T> {
     }
   }
 
-  /** Receives up to one batch, until the pull expires. */
-  private async pull(consumer: Consumer): Promise<void> {
+  private async takeTurn(consumer: Consumer): Promise<void> {
+    const { consumption } = this;
+    if (!consumption.turns) return void (await this.pull(consumer));
+    const take = async () => {
+      this.lastActivityAtMs = performance.now();
+      const received = await this.pull(consumer);
+      while (this.isHandling && !this.isStopping) await this.idleness.wait();
+      return received;
+    };
+    const hasMessages = async () => {
+      const { num_pending, num_ack_pending } = await consumer.info();
+      return num_pending + num_ack_pending > 0;
+    };
+    await consumption.turns({ hasMessages, take, stopping: this.stopping.signal });
+  }
+
+  /** Receives up to one batch, until the pull expires. Returns the number of messages. */
+  private async pull(consumer: Consumer): Promise<number> {
     while (this.isPaused && !this.isStopping) await this.capacity.wait();
-    if (this.isStopping) return;
+    if (this.isStopping) return 0;
+    this.isPulling = true;
+    try {
+      return await this.receiveBatch(consumer);
+    } finally {
+      this.isPulling = false;
+      this.idleness.notify();
+    }
+  }
+
+  private async receiveBatch(consumer: Consumer): Promise<number> {
     const { batchSize, expiresMs } = this.consumption;
     const pulled = await consumer.fetch({
       max_messages: batchSize,
@@ -153,10 +208,15 @@ export class BatchConsumer<T> {
     }, CHECK_MS);
     this.lastActivityAtMs = performance.now();
     void this.noteActivity(pulled);
+    let received = 0;
     try {
-      for await (const message of pulled) this.receive(message);
+      for await (const message of pulled) {
+        this.receive(message);
+        received += 1;
+      }
       if (this.isSilent) throw new Error('NATS has sent nothing');
       if (!this.link.isUp()) throw new Error('NATS is disconnected');
+      return received;
     } finally {
       clearInterval(watch);
       this.stopping.signal.removeEventListener('abort', close);
@@ -164,7 +224,11 @@ export class BatchConsumer<T> {
   }
 
   private get isPaused(): boolean {
-    return this.isFull || this.outages.isHolding;
+    return this.isFull || this.outages.isHolding || this.mustBeIdle;
+  }
+
+  private get isHandling(): boolean {
+    return this.waiting.length > 0 || this.handling.size > 0;
   }
 
   private get isFull(): boolean {
@@ -226,6 +290,7 @@ export class BatchConsumer<T> {
       this.logger.error({ err, durable: consumer.durable_name, batch: messages.length }, 'batch failed');
     } finally {
       for (const message of messages) this.handling.delete(message);
+      this.idleness.notify();
     }
   }
 
@@ -236,9 +301,10 @@ export class BatchConsumer<T> {
     return jetstream(this.connection, options).consumers.get(stream, consumer.durable_name);
   }
 
-  /** False while pulling is paused, because silence is normal then. */
+  /** False while pulling is paused or between turns, because silence is normal then. */
   private get isSilent(): boolean {
-    return !this.isPaused && this.silentMs > this.consumption.expiresMs + SILENCE_MS;
+    const mayPull = !this.isPaused && (this.isPulling || !this.consumption.turns);
+    return mayPull && this.silentMs > this.consumption.expiresMs + SILENCE_MS;
   }
 
   private get silentMs(): number {

@@ -186,6 +186,45 @@ describe('events over JetStream', () => {
     await Promise.all([slow.stop(), quick.stop()]);
   });
 
+  it('BatchConsumer.whileIdle waits until the messages that have arrived are handled, and no message is pulled until it ends', async () => {
+    const { stream, subject } = await setUp();
+    const bus = new EventBus(connection);
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const handled: string[] = [];
+    const consumer = new BatchConsumer<Word>(
+      connection,
+      {
+        ...holding(stream, subject),
+        handle: async (batch) => {
+          await released;
+          for (const { message, content } of batch) {
+            handled.push((content as Word).word);
+            message.ack();
+          }
+        },
+      },
+      logger,
+    );
+    const info = () => manager.consumers.info(stream, 'holding');
+    await bus.publish(subject, { word: 'before' }, 'before');
+    consumer.start();
+    await eventually('it is in work', async () => (await info()).num_ack_pending === 1);
+    const seen: unknown[] = [];
+    const alone = consumer.whileIdle(async () => {
+      seen.push([...handled], (await info()).num_ack_pending);
+      await bus.publish(subject, { word: 'during' }, 'during');
+      // A pull that does not wait would get the message at once.
+      await pause(1_500);
+      seen.push([...handled], (await info()).num_pending);
+    });
+    release();
+    await alone;
+    expect(seen).toEqual([['before'], 0, ['before'], 1]);
+    await eventually('the other is handled', () => handled.length === 2);
+    await consumer.stop();
+  });
+
   it('BatchConsumer holds a batch during an outage, uses up no delivery, pulls nothing and repeats no settled message', async () => {
     const { stream, subject } = await setUp();
     const bus = new EventBus(connection);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { AckPolicy, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
@@ -6,6 +7,7 @@ import { BatchConsumer, type Consumption } from './batch-consumer.js';
 import { type DeadLetters } from './dead-letters.js';
 import { natsFailure } from './connect.js';
 import { type DeliveredMessage, type Delivery } from './delivery.js';
+import { ignoreAbort } from './outage-hold.js';
 import { ADVISORIES } from './streams.js';
 import { decodeOrMalformed, MessageMalformed, type Subject } from './subject.js';
 
@@ -17,7 +19,9 @@ const schema = z.object({
 });
 type Advisory = z.output<typeof schema>;
 
-const EXPIRES_MS = 5_000;
+const LOOK_EVERY_MS = 5_000;
+// The shortest pull. The other consumer pulls nothing meanwhile.
+const EXPIRES_MS = 1_000;
 const ACK_WAIT_MS = 30_000;
 // Two trials, because a worker may also die for another reason.
 const MOST_TRIALS = 2;
@@ -27,6 +31,8 @@ export const undeliveredDurable = (durable: string) => `${durable}-undelivered`;
 
 interface UndeliveredOptions<T> {
   readonly consumption: Consumption<T>;
+  /** The consumer of the same messages in this process. */
+  readonly beside: Pick<BatchConsumer<T>, 'whileIdle'>;
   /** Prefix of the dead letters' subjects. */
   readonly prefix: string;
   readonly onDeadLetter: (seq: number) => void;
@@ -36,8 +42,11 @@ interface UndeliveredOptions<T> {
  * Handles messages whose worker died at every delivery. Such a worker settles no message of its batch. The server reports each message
  * in an advisory, and a stream stores the advisories.
  *
- * This consumer tries each of these messages again, alone. Over all workers, it tries one message at a time. So only a message that kills
- * its worker by itself becomes a dead letter.
+ * This consumer tries each of these messages again, alone. Over all workers, it tries one message at a time. During a trial and before
+ * it, the process holds no other message: an advisory is pulled only once `beside` is idle. Otherwise another message that kills its worker
+ * would use up the trials. So only a message that kills its worker by itself becomes a dead letter.
+ *
+ * Not guaranteed: if the worker is killed twice during the trials of a message for another reason, the message becomes a dead letter, too.
  *
  * | a worker dies        | what happens                                            |
  * | -------------------- | ------------------------------------------------------- |
@@ -49,7 +58,7 @@ export function undeliveredConsumer<T>(
   connection: NatsConnection,
   letters: DeadLetters,
   logger: Logger,
-  { consumption, prefix, onDeadLetter }: UndeliveredOptions<T>,
+  { consumption, beside, prefix, onDeadLetter }: UndeliveredOptions<T>,
 ): BatchConsumer<Advisory> {
   const { stream } = consumption;
   const durable = consumption.consumer.durable_name;
@@ -99,6 +108,13 @@ export function undeliveredConsumer<T>(
       expiresMs: EXPIRES_MS,
       handle: async (batch) => {
         for (const delivery of batch) await tryAlone(delivery);
+      },
+      turns: async ({ hasMessages, take, stopping }) => {
+        const tryAll = async () => {
+          while ((await take()) > 0 && !stopping.aborted);
+        };
+        if (await hasMessages()) await beside.whileIdle(tryAll);
+        await pause(LOOK_EVERY_MS, undefined, { signal: stopping }).catch(ignoreAbort);
       },
     },
     logger,

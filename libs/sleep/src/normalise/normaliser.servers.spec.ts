@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { jetstream } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
@@ -10,6 +12,7 @@ import { SleepWorld } from '../../../../test/harness/sleep-world.js';
 // Some waits of these tests are longer than the usual 90 s of a test.
 jest.setTimeout(180_000);
 
+const POISONED = new URL('../../../../test/harness/poisoned-normaliser.mjs', import.meta.url).pathname;
 const RAW = 'athlete-ally.sleep.raw-received';
 const STORED = 'athlete-ally.sleep.normalized-stored';
 const REMOVED = 'athlete-ally.sleep.removed';
@@ -383,6 +386,24 @@ describe('the sleep pipeline', () => {
       } finally {
         await world.rows('drop trigger refused on sleep_session');
       }
+    });
+
+    it('a raw night that kills its worker uses up no trial of another raw night, which is tried alone and published', async () => {
+      await killedFiveTimes(2, -1);
+      await world.publish({ ...night, userId: DEADLY }, 'deadly');
+      const child = spawn(process.execPath, [POISONED, world.testDatabase.url, world.nats.url, DEADLY], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+      const advisories = await world.manager.consumers.info(
+        'AA_ADVISORY',
+        'normalize-sleep-durable-undelivered',
+      );
+      expect(advisories.num_ack_pending).toBe(0);
+      // The night of DEADLY kills no worker of this process.
+      await world.startWorker();
+      await eventually('all nights', async () => (await nights()).length === 3, 60_000);
+      expect(await letters()).toEqual([]);
     });
 
     it('dead-letters a raw night that kills its worker twice more when the night is tried alone', async () => {

@@ -67,10 +67,12 @@ export class SleepConsumer implements OnApplicationBootstrap, BeforeApplicationS
       lanes: LANES,
       handle: normaliser.handle.bind(normaliser),
     };
+    const beside = new BatchConsumer<SleepRawReceived>(connection, consumption, logger);
     this.consumers = [
-      new BatchConsumer<SleepRawReceived>(connection, consumption, logger),
+      beside,
       undeliveredConsumer(connection, letters, logger, {
         consumption,
+        beside,
         prefix: DLQ_PREFIX,
         onDeadLetter: (seq) => {
           countMessages('dlq');
