@@ -34,6 +34,10 @@ interface HoldOptions {
  * | 4, 5, 6    | 1 s, 2 s, 4 s              | 1.75 s, 3.75 s, 7.75 s  | half of the last try  |
  * | 7 and more | 5 s                        | + 5 s each, for ever    | halved down to 1      |
  *
+ * A process that stops during an outage returns its held messages, and NATS counts the next delivery. After five such stops a message is at
+ * the end of `max_deliver`. It is no dead letter then: `undeliveredConsumer` tries it alone when the outage is over. Not guaranteed: if it
+ * fails for a passing reason in that trial, it becomes a dead letter at once, because it has no delivery left.
+ *
  * After a success the pause starts at 0.25 s again, and the next part is larger by a 32nd of the batch. If a slow server would
  * always time out for the whole batch, the batch is handled in parts.
  */

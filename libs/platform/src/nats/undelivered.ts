@@ -33,6 +33,8 @@ interface UndeliveredOptions<T> {
   readonly consumption: Consumption<T>;
   /** The consumer of the same messages in this process. */
   readonly beside: Pick<BatchConsumer<T>, 'whileIdle'>;
+  /** False during an outage of a server that the handler needs. No trial begins then: a stop of the process would use up the trial. */
+  readonly isReady: () => Promise<boolean>;
   /** Prefix of the dead letters' subjects. */
   readonly prefix: string;
   readonly onDeadLetter: (seq: number) => void;
@@ -47,6 +49,7 @@ interface UndeliveredOptions<T> {
  * would use up the trials. So only a message that kills its worker by itself becomes a dead letter.
  *
  * Not guaranteed: if the worker is killed twice during the trials of a message for another reason, the message becomes a dead letter, too.
+ * The same holds for a worker that is stopped while an outage holds a trial, so no trial begins during an outage.
  *
  * | a worker dies        | what happens                                            |
  * | -------------------- | ------------------------------------------------------- |
@@ -58,7 +61,7 @@ export function undeliveredConsumer<T>(
   connection: NatsConnection,
   letters: DeadLetters,
   logger: Logger,
-  { consumption, beside, prefix, onDeadLetter }: UndeliveredOptions<T>,
+  { consumption, beside, isReady, prefix, onDeadLetter }: UndeliveredOptions<T>,
 ): BatchConsumer<Advisory> {
   const { stream } = consumption;
   const durable = consumption.consumer.durable_name;
@@ -109,12 +112,12 @@ export function undeliveredConsumer<T>(
       handle: async (batch) => {
         for (const delivery of batch) await tryAlone(delivery);
       },
-      turns: async ({ hasMessages, take, stopping }) => {
+      turns: async (turn) => {
         const tryAll = async () => {
-          while ((await take()) > 0 && !stopping.aborted);
+          while ((await turn.take()) > 0 && !turn.stopping.aborted);
         };
-        if (await hasMessages()) await beside.whileIdle(tryAll);
-        await pause(LOOK_EVERY_MS, undefined, { signal: stopping }).catch(ignoreAbort);
+        if ((await turn.hasMessages()) && (await isReady())) await beside.whileIdle(tryAll);
+        await pause(LOOK_EVERY_MS, undefined, { signal: turn.stopping }).catch(ignoreAbort);
       },
     },
     logger,

@@ -316,6 +316,32 @@ describe('the sleep pipeline', () => {
       expect(await stored()).toHaveLength(3_000);
       expect(await letters()).toEqual([]);
     });
+
+    it('begins no trial of a raw night without deliveries left, so that stops of workers during the outage use up none', async () => {
+      const durable = 'normalize-sleep-durable';
+      const advisories = () => world.manager.consumers.info('AA_ADVISORY', `${durable}-undelivered`);
+      const eventId = await world.publish(night);
+      await world.settled();
+      const { delivered } = await advisories();
+      const [{ seq: stream_seq } = { seq: 0 }] = await world.events('AA_CORE_HOT', RAW);
+      proxy.cut();
+      // As the server reports it after five stops of workers during the outage.
+      const advisory = { stream: 'AA_CORE_HOT', consumer: durable, stream_seq, deliveries: 5 };
+      const subject = `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.AA_CORE_HOT.${durable}`;
+      await jetstream(world.connection).publish(subject, JSON.stringify(advisory));
+      const before = proxy.connectionCount;
+      await eventually('several looks', () => proxy.connectionCount >= before + 2, 60_000);
+      await world.stopWorkers();
+      expect((await advisories()).delivered.consumer_seq).toBe(delivered.consumer_seq);
+      proxy.heal();
+      await world.startWorker();
+      await eventually('the trial', async () => {
+        const { num_pending, num_ack_pending } = await advisories();
+        return num_pending + num_ack_pending === 0;
+      });
+      expect(await nights()).toMatchObject([{ event_id: eventId }]);
+      expect(await letters()).toEqual([]);
+    });
   });
 
   it('dead-letters a raw night after five deliveries with a passing database error, and its replay succeeds', async () => {

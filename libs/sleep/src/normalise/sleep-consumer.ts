@@ -73,6 +73,7 @@ export class SleepConsumer implements OnApplicationBootstrap, BeforeApplicationS
       undeliveredConsumer(connection, letters, logger, {
         consumption,
         beside,
+        isReady: () => store.isReachable(),
         prefix: DLQ_PREFIX,
         onDeadLetter: (seq) => {
           countMessages('dlq');

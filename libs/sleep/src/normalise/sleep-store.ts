@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, loadSql, prepared, type Sql } from '#platform';
+import { Database, DependencyUnavailable, loadSql, prepared, type Sql } from '#platform';
 import { type NightVendor } from '../contract/night-events.js';
 import { keyColumns, type NightKey, sessionColumns, texts, unquoted } from './columns.js';
 import { type SleepSession } from './session.js';
@@ -69,6 +69,16 @@ export interface Saved {
 @Injectable()
 export class SleepStore {
   constructor(private readonly database: Database) {}
+
+  async isReachable(): Promise<boolean> {
+    try {
+      await this.database.query('select');
+      return true;
+    } catch (error) {
+      if (error instanceof DependencyUnavailable) return false;
+      throw error;
+    }
+  }
 
   /** `sessions`: the newest of each record, sorted, as `newestOfEach` returns them. */
   save(sessions: readonly SleepSession[]): Promise<Saved> {
