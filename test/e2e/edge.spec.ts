@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SignJWT, UnsecuredJWT } from 'jose';
@@ -9,6 +10,20 @@ import { ProductProcess } from '../harness/process.js';
 
 const ATHLETE = '0b1d2c3e-4f50-4a61-8b72-93a4b5c6d7e8';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+interface Operation {
+  readonly security?: readonly object[];
+  readonly requestBody?: object;
+}
+const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as {
+  paths: Record<string, Record<string, Operation>>;
+};
+/** `POST /v1/imports` and all other routes that take a body and need credentials. */
+const GUARDED_WITH_A_BODY = Object.entries(paths).flatMap(([path, operations]) =>
+  Object.entries(operations)
+    .filter(([, { security = [], requestBody }]) => security.length > 0 && requestBody !== undefined)
+    .map(([method]) => `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, ATHLETE)}`),
+);
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
@@ -170,11 +185,15 @@ describe('the api', () => {
     expect(body.paths['/health/live'].get.responses['429']).toBeUndefined();
   });
 
-  it.each(['', '{"type":"full","since":"'])(
-    'the api answers 401 to a request without a token before its body has arrived (sent so far: %j)',
-    async (start) => {
+  it.each(
+    GUARDED_WITH_A_BODY.flatMap((route) =>
+      ['', '{"type":"full","since":"'].map((start) => [route, start] as const),
+    ),
+  )(
+    'the api answers 401 to %s without credentials before its body has arrived (sent so far: %j)',
+    async (route, start) => {
       // The client sends nothing more. If the api waited for the body, it would never answer.
-      const head = 'POST /v1/imports HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 900000\r\n';
+      const head = `${route} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 900000\r\n`;
       expect(await rawBytes(api.url, `${head}Content-Type: application/json\r\n\r\n${start}`)).toMatch(
         /^HTTP\/1\.1 401 /,
       );

@@ -1,6 +1,8 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database } from '#platform';
 import { processingRecords } from '#processing';
+import { StreamRecords } from '#streams';
 import { sleepRecordsOf } from '../../libs/sleep/src/records/sleep-records.js';
 import { EventRecords } from '../../libs/webhooks/src/event-records.js';
 import { newAthlete } from '../harness/athletes.js';
@@ -121,5 +123,28 @@ describe('the pages of an archive', () => {
     expect([sessions.length, new Set(sessions.map(({ record_id }) => record_id)).size]).toEqual([100, 100]);
     for (const page of pages) expect(bytesOf(page)).toBeLessThan(1.2 * MEGABYTE);
     expect(sessions[0]).not.toHaveProperty('bytes_before');
+  });
+
+  it('an archive has a recording as it is stored, character by character, behind its external_activity_id', async () => {
+    // JSON.stringify(JSON.parse(…)) would change each of these numbers and spaces.
+    const stored = '{"activity_id":"a", "stream_data" : {"distance":[1.0,2.50,1e2,-0]}}';
+    await insert(
+      `with activity as (
+         insert into activity (
+           athlete_id, provider, external_activity_id, name, sport_type, start_time, distance_m, moving_time_s,
+           elapsed_time_s, elevation_gain_m, manual, private, total_photo_count, asked_at
+         )
+         values ($1, 'strava', '77', 'Run', 'Run', now(), 1, 1, 1, 1, false, false, 0, now())
+         returning id
+       )
+       insert into activity_stream (source, athlete_id, activity_id, stream_data, point_count, body, etag)
+       select 'strava', $1, id, '{}', 4, $2, 'etag' from activity`,
+      athleteId,
+      gzipSync(stored),
+    );
+    const texts: string[] = [];
+    for await (const page of new StreamRecords(open.database).read(athleteId))
+      texts.push(...page.map((record) => record.toString()));
+    expect(texts).toEqual([`{"external_activity_id":"77",${stored.slice(1)}`]);
   });
 });

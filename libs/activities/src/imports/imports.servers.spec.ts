@@ -16,7 +16,7 @@ let open: OpenDatabase;
 beforeAll(async () => (open = await openTestDatabase()));
 afterAll(() => open.close());
 
-function imports(status: string, history: ActivitySource['history'] = 'whole'): Imports {
+function imports(status: string, history: ActivitySource['history'] = 'whole', factor = 1): Imports {
   const ticks = { next: () => Promise.resolve() } as unknown as ImportTicks;
   const forecast = { etaOf: () => Promise.resolve(null) } as unknown as ImportForecast;
   // WHOOP has no activities.
@@ -36,7 +36,7 @@ function imports(status: string, history: ActivitySource['history'] = 'whole'): 
     connections,
     sources,
     open.database,
-    timeScale(1),
+    timeScale(factor),
   );
 }
 
@@ -169,3 +169,40 @@ it('imports of an earlier connection do not count against the limit of imports',
   );
   expect((await imports('active').begin(athleteId, 'full', null)).status).toBe('queued');
 });
+
+const MINUTE_S = 60;
+const HOUR_S = 60 * MINUTE_S;
+
+it.each([
+  { type: 'incremental', factor: 1, withinS: 4.5 * MINUTE_S, afterS: 5.5 * MINUTE_S },
+  { type: 'incremental', factor: 2, withinS: 2 * MINUTE_S, afterS: 3 * MINUTE_S },
+  { type: 'full', factor: 1, withinS: 23 * HOUR_S, afterS: 25 * HOUR_S },
+  { type: 'full', factor: 2, withinS: 11 * HOUR_S, afterS: 13 * HOUR_S },
+] as const)(
+  'at TIME_SCALE $factor, the $type import that was completed $withinS s ago is returned, and a new one begins after $afterS s',
+  async ({ type, factor, withinS, afterS }) => {
+    const athleteId = await newAthlete(open.database);
+    await open.database.query(
+      `insert into connection (
+         athlete_id, provider, vendor_athlete_id, scopes, access_token, refresh_token, key_version, expires_at, connected_at
+       )
+       values ($1, 'strava', $1::uuid::text, '{}', '', '', 1, now(), now() - interval '30 days')`,
+      [athleteId],
+    );
+    const asked = imports('active', 'whole', factor);
+    const { id } = await asked.begin(athleteId, type, null);
+    const completedAgo = (seconds: number) =>
+      open.database.query(
+        `update import_jobs
+         set
+           status = 'completed', created_at = now() - $2 * interval '1 second', started_at = now() - $2 * interval '1 second',
+           finished_at = now() - $2 * interval '1 second'
+         where id = $1`,
+        [id, seconds],
+      );
+    await completedAgo(withinS);
+    expect((await asked.begin(athleteId, type, null)).id).toBe(id);
+    await completedAgo(afterS);
+    expect((await asked.begin(athleteId, type, null)).id).not.toBe(id);
+  },
+);
