@@ -3,9 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
+import { type Provider, Vault } from '#connections';
+import { tokenPlace } from '../../libs/connections/src/connection-store.js';
 import { tokenFor } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
 import { NatsServer } from '../harness/nats-server.js';
+import { type ProductProcess } from '../harness/process.js';
 import { Remains } from '../harness/remains.js';
 import { required } from '../harness/servers.js';
 import { type ReceiptBody, World } from '../harness/world.js';
@@ -21,6 +24,8 @@ describe('a person who deletes their account', () => {
   let redis: Redis;
   let world: World;
   let names: string[];
+  /** The subject, the accounts and tokens at the vendors, and the activities' names: docs/deletion.md allows none of them in a log. */
+  let unlogged: string[];
   let old: string;
   beforeAll(async () => {
     server = await NatsServer.start();
@@ -54,6 +59,24 @@ describe('a person who deletes their account', () => {
   const receipt = async (id: string) =>
     (await (await fetch(`${world.api.url}/v1/receipts/${id}`)).json()) as ReceiptBody;
 
+  /** The vendors' tokens of the athlete's connections. */
+  const vendorTokens = async () => {
+    const vault = new Vault([{ version: 1, key: Buffer.alloc(32, 7) }]);
+    const rows = await world.rows<{
+      athlete_id: string;
+      provider: Provider;
+      access_token: string;
+      refresh_token: string;
+    }>('select athlete_id, provider, access_token, refresh_token from connection');
+    return rows.flatMap(({ athlete_id, provider, ...sealed }) =>
+      (['access_token', 'refresh_token'] as const).map((column) =>
+        vault.open(sealed[column], tokenPlace(athlete_id, provider, column)),
+      ),
+    );
+  };
+  const linesOf = (processes: readonly ProductProcess[]) =>
+    processes.flatMap(({ lines }) => lines.map((line) => JSON.stringify(line)));
+
   const mentioning = () => new Remains(world, redis, connection).mentioning(names);
   const places = async () => [...new Set((await mentioning()).map(({ where }) => where))].sort();
 
@@ -75,6 +98,7 @@ describe('a person who deletes their account', () => {
     await publish(DEAD, old, { 'dlq-subject': RAW, 'dlq-reason': 'max-deliver' });
     const { body: me } = await world.call<{ athlete_id: string }>(subject, 'GET', '/v1/me');
     names = [subject, me.athlete_id, strava, oura];
+    unlogged = [subject, strava, oura];
     await eventually('a webhook event of Oura', async () => {
       await world.control('POST', 'sleep', { athlete_id: oura, date: '2025-10-05', duration_minutes: 433 });
       return (await count("select 1 from webhook_event where vendor = 'oura' and outcome = 'applied'")) > 0;
@@ -93,6 +117,9 @@ describe('a person who deletes their account', () => {
        union select id::text from connection union select job_id::text from jobs`,
     );
     names.push(...ids.map(({ id }) => id));
+    const titles = await world.rows<{ name: string }>('select distinct name from activity');
+    unlogged.push(...(await vendorTokens()), ...titles.map(({ name }) => name));
+    expect(unlogged.length).toBeGreaterThan(3 + 2 * 2);
     expect(await places()).toEqual(
       expect.arrayContaining([
         ...['activity', 'athlete', 'connection', 'sleep_session', 'webhook_event'],
@@ -110,7 +137,12 @@ describe('a person who deletes their account', () => {
   it('the receipt stays pending while NATS is away, and after its completion the person is found only where docs/deletion.md says', async () => {
     await server.kill();
     const { body } = await world.call<{ receipt_id: string }>(subject, 'DELETE', '/v1/account');
-    await eventually('the rows are gone', async () => (await count('select 1 from athlete')) === 0, 120_000);
+    // The rows of nights that clients sent, and then the athlete's row, wait for NATS.
+    await eventually(
+      'the activities are gone',
+      async () => (await count('select 1 from activity')) === 0,
+      120_000,
+    );
     expect((await receipt(body.receipt_id)).status).toBe('pending');
     await server.start();
     const { deleted } = await eventually(
@@ -191,4 +223,14 @@ describe('a person who deletes their account', () => {
     expect(again.status).toBe(202);
     expect(await count('select 1 from receipt')).toBe(1);
   }, 120_000);
+
+  it('no log line of the api or the worker, before, during and after the deletion, has the subject, an activity’s name, a vendor’s account or a token', () => {
+    const lines = linesOf([world.api, ...world.workers]);
+    expect(lines.some((line) => line.includes('deletion completed'))).toBe(true);
+    const word = (text: string) =>
+      new RegExp(`(?<![0-9A-Za-z])${text.replace(/[^\w\s]/g, '\\$&')}(?![0-9A-Za-z])`);
+    // A bearer token begins with `eyJ`.
+    const found = [...unlogged.map(word), /\beyJ/].flatMap((text) => lines.filter((line) => text.test(line)));
+    expect(found).toEqual([]);
+  });
 });
