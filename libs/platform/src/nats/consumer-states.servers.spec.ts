@@ -56,6 +56,19 @@ it('ConsumerStates does not report a consumer that was active within the last 30
   expect(await states.silentOf([{ stream: STREAM, durable: 'quiet' }])).toEqual([]);
 });
 
+it('ConsumerStates reports a consumer that is pulled from on demand only while messages wait for it', async () => {
+  const manager = await jetstreamManager(connection);
+  const consumer = { durable_name: 'on-demand', filter_subject: 's.rare', ack_policy: AckPolicy.Explicit };
+  await manager.consumers.add(STREAM, consumer);
+  const onDemand = [{ stream: STREAM, durable: 'on-demand', isOnDemand: true }];
+  expect(await states.silentOf(onDemand)).toEqual([]);
+  await jetstream(connection).publish('s.rare', 'a message');
+  // A worker has 30 s to pull.
+  expect(await states.silentOf(onDemand)).toEqual([]);
+  const others = new ConsumerStates(connection, { isUp: () => true });
+  expect(await others.silentOf(onDemand)).toMatchObject([{ consumer: 'on-demand', waiting: 1 }]);
+});
+
 it('ConsumerStates answers undefined while NATS is away', async () => {
   isUp = false;
   expect(await states.silentOf(durables)).toBeUndefined();

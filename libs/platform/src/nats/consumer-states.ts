@@ -22,6 +22,8 @@ const SECOND_LOOK_MS = 250;
 export interface DurableName {
   readonly stream: string;
   readonly durable: string;
+  /** Workers pull only while messages wait for this consumer. */
+  readonly isOnDemand?: boolean;
 }
 
 export interface SilentConsumer {
@@ -84,20 +86,24 @@ export class ConsumerStates {
   private async statesNow(durables: readonly DurableName[]): Promise<ConsumerState[]> {
     const manager = await jetstreamManager(this.connection, { timeout: TIMEOUT_MS, checkAPI: false });
     return Promise.all(
-      durables.map(async ({ stream, durable }) => {
+      durables.map(async (name) => {
+        const { stream, durable } = name;
         const info = await manager.consumers.info(stream, durable).catch((error: unknown) => {
           if (isMissing(error)) return undefined;
           throw error;
         });
-        const name = { stream, durable };
         return { ...name, isSilent: this.isSilent(name, info), view: viewOf(name, info) };
       }),
     );
   }
 
   /** A missing durable was never created: no worker has ever run. */
-  private isSilent({ durable }: DurableName, info: ConsumerInfo | undefined): boolean {
+  private isSilent({ durable, isOnDemand }: DurableName, info: ConsumerInfo | undefined): boolean {
     if (!info) return true;
+    if (isOnDemand && info.num_pending === 0) {
+      this.activity.set(durable, { lastMs: lastActiveMs(info), atMs: performance.now() });
+      return false;
+    }
     if (info.num_waiting > 0) {
       this.pulledAtMs.set(durable, performance.now());
       return false;

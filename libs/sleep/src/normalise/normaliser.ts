@@ -32,7 +32,7 @@ export const NORMALISE_DURABLE = 'normalize-sleep-durable';
 /** The durable consumers that at least one worker pulls from. */
 export const SLEEP_CONSUMERS: readonly DurableName[] = [
   { stream: CORE_STREAM, durable: NORMALISE_DURABLE },
-  { stream: ADVISORIES, durable: undeliveredDurable(NORMALISE_DURABLE) },
+  { stream: ADVISORIES, durable: undeliveredDurable(NORMALISE_DURABLE), isOnDemand: true },
 ];
 export const DLQ_PREFIX = 'dlq.normalize.sleep.raw-received';
 export const MOST_DELIVERIES = 5;
