@@ -73,7 +73,7 @@ export class SleepRemains {
     await this.unpublished.runOnce();
   }
 
-  /** Whatever both streams have now is from before the deletions. An old dead letter may be newer than all events. */
+  /** All messages that both streams have now are from before the deletions. An old dead letter may be newer than all events. */
   private async erasuresOf(departures: readonly Departure[]): Promise<readonly Erasure[]> {
     const userIds = departures.flatMap(({ subject }) => subject ?? []);
     await endErasures(
