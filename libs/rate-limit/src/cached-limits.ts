@@ -2,6 +2,13 @@ import { type TimeScale } from '#platform';
 import { beginsWithRequest, type CallClass, type CounterPolicy, type VendorPolicy } from './policy.js';
 import { ceilingAt, releasedAtMs } from './ceilings.js';
 import {
+  AGREED,
+  areEqual,
+  type ClockDifference,
+  differenceText,
+  parseDifference,
+} from './clock-difference.js';
+import {
   type OpenWindows,
   straddledAt,
   type StraddledWindows,
@@ -45,7 +52,8 @@ export interface ClassCeilings {
  * ceilings. The cache may be stale: acquire.lua rejects stale limits and windows, and the script's answer corrects the cache.
  *
  * One Redis key has the limits, and the windows that began with a request: `520 5100 1763542000000@1763542000003+6000? -`. So a charge is made
- * under the actual limits and windows or not at all. Windows aligned to the epoch follow from the clock and are not in the key.
+ * under the actual limits and windows or not at all. Windows aligned to the epoch follow from the clock and are not in the key. If the
+ * vendor's clock differs from Redis', the difference follows: `200 2000 ~9000..10020`.
  */
 export class CachedLimits {
   /** The Redis key's text. */
@@ -54,6 +62,8 @@ export class CachedLimits {
   limits = '';
   /** The windows in `text`, by the position of their counters. A window in which no call was made is left out. */
   private open: ReadonlyArray<Window | undefined> = [];
+  /** Redis' clock minus the vendor's, as in `text`. */
+  difference = AGREED;
   /** Redis' clock minus this process's. */
   private skewMs = 0;
   private windows: CachedWindows | undefined;
@@ -85,10 +95,13 @@ export class CachedLimits {
     const parts = text.split(' ');
     const count = this.policy.counters.length;
     const open = parseWindows(this.policy, parts.slice(count), this.scale.factor);
+    const difference = parseDifference(parts.at(-1));
+    const isSame = areEqual(difference, this.difference);
+    this.difference = difference;
     const [known, current] = [this.open, open].map((windows) => textOf(this.policy, '', windows));
     this.text = text;
     this.limits = parts.slice(0, count).join(' ');
-    if (known === current) return false;
+    if (known === current && isSame) return false;
     this.useWindows(open);
     return true;
   }
@@ -119,12 +132,14 @@ export class CachedLimits {
   }
 
   windowsAt(nowMs: number): CachedWindows {
-    return this.withKeys(windowsAt(this.policy.counters, nowMs, this.scale.factor, this.open));
+    const { policy, scale, open, difference } = this;
+    return this.withKeys(windowsAt(policy.counters, nowMs, scale.factor, open, difference));
   }
 
   /** The windows of a call that straddles boundaries. They are computed anew for each of these few calls. */
   straddledAt(nowMs: number): CachedWindows & StraddledWindows {
-    return this.withKeys(straddledAt(this.policy.counters, nowMs, this.scale.factor, this.open));
+    const { policy, scale, open, difference } = this;
+    return this.withKeys(straddledAt(policy.counters, nowMs, scale.factor, open, difference));
   }
 
   /** The counters of the neighbour windows. */
@@ -141,7 +156,10 @@ export class CachedLimits {
   private withKeys<W extends Windows>(current: W): W & Pick<CachedWindows, 'keys' | 'begins'> {
     const keys = this.policy.counters.map(({ key }, index) => `${key}${at(current.windows, index).id}`);
     const begins = current.areNew.includes(true)
-      ? textOf(this.policy, this.limits, current.windows, current.areNew)
+      ? textOf(this.policy, this.limits, current.windows, {
+          areNew: current.areNew,
+          difference: this.difference,
+        })
       : '';
     return { ...current, keys, begins };
   }
@@ -188,17 +206,23 @@ export function at<T>(perCounter: readonly T[], index: number): T {
 const NO_WINDOW = '-';
 const BEGUN_WINDOW = /^(\d+)@(\d+)\+(\d+)(\??)$/;
 
+interface TextOptions {
+  readonly areNew?: readonly boolean[];
+  readonly difference?: ClockDifference;
+}
+
 /** Writes the Redis key's text. Each window that began with a request is `id@start+late`, with a `?` until an answer has shown `late`. */
 export function textOf(
   { counters }: VendorPolicy,
   limits: string,
   open: OpenWindows,
-  areNew: readonly boolean[] = [],
+  { areNew = [], difference = AGREED }: TextOptions = {},
 ): string {
   const windows = counters.flatMap((counter, index) =>
     beginsWithRequest(counter) ? [windowText(open[index], areNew[index] ?? false)] : [],
   );
-  return [limits, ...windows].join(' ');
+  const shown = differenceText(difference);
+  return [limits, ...windows, ...(shown ? [shown] : [])].join(' ');
 }
 
 function windowText(window: Window | undefined, isNew: boolean): string {

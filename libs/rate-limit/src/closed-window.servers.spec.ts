@@ -121,7 +121,7 @@ describe('a window closed by a 429', () => {
       async () => granted([await budget.requestPermit(call('live'))])[0],
     );
     const until = async (retryAfterSeconds: number) =>
-      (await budget.settle(permit, 429, [], retryAfterSeconds))?.retryAfterMs ?? 0;
+      (await budget.settle(permit, 429, [], { retryAfterSeconds }))?.retryAfterMs ?? 0;
     expect(await until(0)).toBeLessThanOrEqual(1_100);
     const askedAtMs = performance.now();
     const fiveSeconds = await until(5);

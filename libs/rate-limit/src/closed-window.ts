@@ -20,16 +20,18 @@ export function closedBy429(
   const windows = counters.map((counter, index) => {
     const reported = usageOf(counter, usage);
     const isUsedUp = reported !== undefined && reported.used >= reported.limit;
-    return { name: nameOf(counter), isUsedUp, ...(charged[index] as Window) };
+    return { name: nameOf(counter), window: counter.window, isUsedUp, ...(charged[index] as Window) };
   });
   const usedUp = windows.filter(({ isUsedUp }) => isUsedUp);
   const closed =
     usedUp.length > 0
       ? usedUp.reduce((last, one) => (one.endsAtMs > last.endsAtMs ? one : last))
       : windows.reduce((first, one) => (one.endsAtMs < first.endsAtMs ? one : first));
-  // A wrong Retry-After must not stop calls for longer than the vendor's longest window.
+  // A wrong Retry-After must not stop calls for longer than the vendor's longest window, nor beyond the end of the vendor's day.
   const longestMs = Math.max(...windows.map(({ startsAtMs, endsAtMs }) => endsAtMs - startsAtMs));
-  const untilMs = Math.max(closed.endsAtMs, nowMs + Math.min(retryAfterMs, longestMs));
+  const dayEndsAtMs = windows.find(({ window }) => window === 'day')?.endsAtMs ?? Infinity;
+  const askedMs = Math.min(nowMs + Math.min(retryAfterMs, longestMs), dayEndsAtMs);
+  const untilMs = Math.max(closed.endsAtMs, askedMs);
   return { window: closed.name, untilMs: Math.ceil(untilMs) };
 }
 

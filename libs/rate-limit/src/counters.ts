@@ -8,6 +8,7 @@ import {
   expiresAtMs,
   textOf,
 } from './cached-limits.js';
+import { areEqual, type ClockDifference, corrected, differenceShownBy, shiftOf } from './clock-difference.js';
 import { type ClosedWindow, closedBy429, parseClosedWindow, laterClosed } from './closed-window.js';
 import { type Limits } from './ledger.js';
 import {
@@ -25,6 +26,7 @@ import {
   chargeableFromMs,
   guardMs,
   reopensAtMs,
+  shifted,
   type Window,
   windowFrom,
   type Windows,
@@ -42,6 +44,12 @@ interface Reading {
   readonly gauge: Gauge;
   readonly window: Window;
   readonly ceilings: Readonly<Record<CallClass, number>>;
+}
+
+interface RateLimited {
+  readonly usage: readonly Usage[];
+  readonly retryAfterMs: number;
+  readonly difference: ClockDifference;
 }
 
 interface ChargeRequest {
@@ -129,10 +137,37 @@ export class Counters {
     return this.requests.submit(request);
   }
 
-  /** Raises our counts to the vendor's where the vendor counted more. */
-  async settle(keys: readonly string[], usage: readonly Usage[]): Promise<void> {
-    const used = this.policy.counters.map((counter) => usageOf(counter, usage)?.used ?? -1);
+  /** The difference between Redis' clock and the vendor's, after an answer with this `Date`. Undefined: an answer without. */
+  differenceAfter({ nowMs }: Charged, dateMs: number | undefined): ClockDifference {
+    const { difference } = this.cached;
+    if (dateMs === undefined) return difference;
+    const shown = differenceShownBy(dateMs, { chargedAtMs: nowMs, answeredAtMs: this.cached.nowMs() });
+    return corrected(difference, shown);
+  }
+
+  /** The difference that all processes assume, as far as this process knows. */
+  get difference(): ClockDifference {
+    return this.cached.difference;
+  }
+
+  /** Raises our counts to the vendor's where the vendor counted more. The counts of a vendor that is still in its previous window are left out. */
+  async settle(
+    { keys, nowMs, windows }: Charged,
+    usage: readonly Usage[],
+    difference: ClockDifference,
+  ): Promise<void> {
+    const { counters } = this.policy;
+    const used = counters.map((counter, index) => {
+      const isOfPrevious = nowMs < at(windows, index).startsAtMs + this.shiftOf(counter, difference);
+      return isOfPrevious ? -1 : (usageOf(counter, usage)?.used ?? -1);
+    });
     await settle.run(this.redis, keys, used);
+  }
+
+  /** How much later than ours the vendor's windows begin. Windows that begin with a request begin alike by every clock. */
+  private shiftOf(counter: CounterPolicy, difference: ClockDifference): number {
+    if (beginsWithRequest(counter)) return 0;
+    return shiftOf(difference, (counter.seconds * 1_000) / this.scale.factor);
   }
 
   /** The limits that an answer reports, if one of them differs from the cached limits. */
@@ -151,9 +186,14 @@ export class Counters {
     return this.policy.counters.map((counter) => learned[nameOf(counter)] ?? counter.limit);
   }
 
-  /** The window that a 429 closes, for a call that was charged to `windows`. */
-  closedBy429(windows: readonly Window[], usage: readonly Usage[], retryAfterMs: number): ClosedWindow {
-    return closedBy429(this.policy.counters, { windows, nowMs: this.cached.nowMs(), usage, retryAfterMs });
+  /** The window that a 429 closes, for a call that was charged to `windows`. It ends when the vendor's window ends. */
+  closedBy429(windows: readonly Window[], { usage, retryAfterMs, difference }: RateLimited): ClosedWindow {
+    const { counters } = this.policy;
+    const nowMs = this.cached.nowMs();
+    const ofVendor = counters.map((counter, index) =>
+      shifted(at(windows, index), this.shiftOf(counter, difference), nowMs),
+    );
+    return closedBy429(counters, { windows: ofVendor, nowMs, usage, retryAfterMs });
   }
 
   /** The windows of a call, with the ends that the answer reports where they contradict ours. */
@@ -167,21 +207,30 @@ export class Counters {
     return realigned(this.policy.counters, { windows, nowMs, answeredAtMs, usage, guardMs: this.guardMs });
   }
 
-  /** Corrects the ends of the open windows to those that `realigned` returned for a call. Does nothing if other limits or windows are open by then; a later answer corrects those. */
-  async realign({ keys }: Charged, corrected: readonly Window[]): Promise<void> {
+  /**
+   * Corrects the ends of the open windows to those that `realigned` returned for a call, and the difference of the clocks. Does nothing if
+   * other limits or windows are open by then; a later answer corrects those. True if the difference has changed.
+   */
+  async realign(
+    { keys }: Charged,
+    answered: readonly Window[],
+    difference: ClockDifference,
+  ): Promise<boolean> {
     const open = this.cached.openWindows;
-    const changed = corrected.flatMap((window, index) =>
+    const changed = answered.flatMap((window, index) =>
       isNews(window, open[index]) ? [{ window, key: at(keys, index), index }] : [],
     );
-    if (changed.length === 0) return;
+    const differs = !areEqual(difference, this.cached.difference);
+    if (changed.length === 0 && !differs) return false;
     const next = open.map((window, index) => changed.find((one) => one.index === index)?.window ?? window);
-    const text = textOf(this.policy, this.cached.limits, next);
+    const text = textOf(this.policy, this.cached.limits, next, { difference });
     const isDone = await realign.run(
       this.redis,
       [this.limitsKey, ...changed.map(({ key }) => key)],
       [this.cached.text, text, ...changed.map(({ window }) => expiresAtMs(window))],
     );
     if (isDone) this.cached.adopt(text);
+    return Boolean(isDone) && differs;
   }
 
   /** Stops permits of every class in every process until `closed.untilMs`. */
@@ -243,7 +292,8 @@ export class Counters {
       return at(areNew, index) ? [] : [{ counter, window, key: `${counter.key}${window.id}` }];
     });
     const open = windows.map((window, index) => (at(areNew, index) ? undefined : window));
-    const text = textOf(this.policy, this.limitsOf(limits).join(' '), open);
+    const { difference } = this.cached;
+    const text = textOf(this.policy, this.limitsOf(limits).join(' '), open, { difference });
     await rebuild.run(
       this.redis,
       [this.stateKey, this.limitsKey, ...current.map(({ key }) => key)],

@@ -35,7 +35,18 @@ const limits = new Gauge({
   collect: () => collectOnce(),
 });
 
+const clockDifference = new Gauge({
+  name: 'vendor_clock_difference_seconds',
+  help: "Redis' clock minus the vendor's, by the Date of the vendor's answers; 0 if they differ by less than a second",
+  labelNames: ['vendor'],
+  collect: () => {
+    for (const [vendor, { clockDifferenceSeconds }] of observed)
+      clockDifference.set({ vendor }, clockDifferenceSeconds);
+  },
+});
+
 interface ObservedBudget {
+  readonly clockDifferenceSeconds: number;
   gauges(): Promise<BudgetGauge[]>;
 }
 

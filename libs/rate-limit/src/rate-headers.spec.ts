@@ -34,7 +34,7 @@ describe('the rate headers of Strava', () => {
   );
 
   it('readRates reads nothing from missing Strava headers, and ignores a limit of 0', () => {
-    expect(readRates(strava, {})).toEqual({ usage: [], retryAfterSeconds: 0 });
+    expect(readRates(strava, {})).toEqual({ usage: [], retryAfterSeconds: 0, dateMs: undefined });
     expect(usageOf({ ...HEADERS, 'x-ratelimit-limit': '0,2000' }).map(({ window }) => window)).toEqual([
       '15min',
       'day',
@@ -90,7 +90,7 @@ describe('the rate headers of WHOOP', () => {
   it('readRates takes the retry time from Retry-After, else from WHOOP’s reset header', () => {
     expect(readRates(whoop, headers(LIMITS, '0')).retryAfterSeconds).toBe(3);
     expect(readRates(whoop, { ...headers(LIMITS, '0'), 'retry-after': '9' }).retryAfterSeconds).toBe(9);
-    expect(readRates(whoop, {})).toEqual({ usage: [], retryAfterSeconds: 0 });
+    expect(readRates(whoop, {})).toEqual({ usage: [], retryAfterSeconds: 0, dateMs: undefined });
   });
 
   it.each([
@@ -107,5 +107,35 @@ describe('the rate headers of WHOOP', () => {
 
 it('readRates reads only Retry-After from a vendor that reports no limits', () => {
   const headers = { 'retry-after': '7', 'x-ratelimit-limit': '1' };
-  expect(readRates(oura, headers)).toEqual({ usage: [], retryAfterSeconds: 7 });
+  expect(readRates(oura, headers)).toEqual({ usage: [], retryAfterSeconds: 7, dateMs: undefined });
+});
+
+describe('the times in a vendor’s answer', () => {
+  const DATE = 'Fri, 20 Nov 2026 12:00:00 GMT';
+  const DATE_MS = Date.UTC(2026, 10, 20, 12);
+
+  it.each([
+    [DATE, DATE_MS],
+    ['Thu, 19 Nov 2026 12:00:00 GMT', DATE_MS - 86_400_000],
+    ['yesterday', undefined],
+    ['1763640000', undefined],
+    [undefined, undefined],
+  ])('readRates reads the Date %j', (date, dateMs) => {
+    expect(readRates(strava, date === undefined ? {} : { date }).dateMs).toBe(dateMs);
+  });
+
+  it.each([
+    ['30', 30],
+    ['-30', 0],
+    ['Fri, 20 Nov 2026 12:01:30 GMT', 90],
+    ['Fri, 20 Nov 2026 11:00:00 GMT', 0],
+    ['31536000', 31_536_000],
+    ['soon', 0],
+  ])('readRates reads the Retry-After %j of an answer with a Date', (header, seconds) => {
+    expect(readRates(oura, { date: DATE, 'retry-after': header }).retryAfterSeconds).toBe(seconds);
+  });
+
+  it('readRates ignores a Retry-After with a date in an answer without a Date, because the vendor’s clock is unknown', () => {
+    expect(readRates(oura, { 'retry-after': DATE }).retryAfterSeconds).toBe(0);
+  });
 });

@@ -14,6 +14,8 @@ export interface Usage {
 interface RateReport {
   readonly usage: readonly Usage[];
   readonly retryAfterSeconds: number;
+  /** The vendor's time when it answered, cut off to seconds. Undefined without a readable `Date`. */
+  readonly dateMs: number | undefined;
 }
 
 type AnswerHeaders = Readonly<Record<string, string>>;
@@ -21,23 +23,35 @@ type AnswerHeaders = Readonly<Record<string, string>>;
 /** Reads the headers that the policy names; ignores missing and malformed headers. `Retry-After` wins over the vendor's reset header. */
 export function readRates(policy: VendorPolicy, headers: AnswerHeaders): RateReport {
   const { rateHeaders: format } = policy;
-  const retryAfterSeconds = retryAfterOf(headers);
+  const dateMs = momentOf(headers.date);
+  const retryAfterSeconds = retryAfterOf(headers['retry-after'], dateMs);
   switch (format?.form) {
     case undefined:
-      return { usage: [], retryAfterSeconds };
+      return { usage: [], retryAfterSeconds, dateMs };
     case 'lists':
-      return { usage: usageInLists(format, headers), retryAfterSeconds };
+      return { usage: usageInLists(format, headers), retryAfterSeconds, dateMs };
     case 'quotas':
       return {
         usage: usageInQuotas(format, headers, policy),
-        retryAfterSeconds: retryAfterSeconds || Number(headers[format.reset]) || 0,
+        retryAfterSeconds: retryAfterSeconds || Math.max(0, Number(headers[format.reset]) || 0),
+        dateMs,
       };
   }
 }
 
-/** `Retry-After` in seconds, 0 if there is none. */
-function retryAfterOf(headers: AnswerHeaders): number {
-  return Number(headers['retry-after']) || 0;
+/** `Retry-After` in seconds, 0 if there is none. It may be a moment by the vendor's clock, which only its `Date` makes a length of time. */
+function retryAfterOf(header: string | undefined, dateMs: number | undefined): number {
+  const untilMs = momentOf(header);
+  if (untilMs !== undefined) return dateMs === undefined ? 0 : Math.max(0, (untilMs - dateMs) / 1_000);
+  return Math.max(0, Number(header) || 0);
+}
+
+// As every HTTP server writes it: `Wed, 18 Nov 2026 12:00:00 GMT`.
+const MOMENT = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+function momentOf(header: string | undefined): number | undefined {
+  const ms = MOMENT.test(header ?? '') ? Date.parse(header ?? '') : NaN;
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 export function usageOf(counter: CounterPolicy, usage: readonly Usage[]): Usage | undefined {

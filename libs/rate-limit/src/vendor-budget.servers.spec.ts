@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { timeScale } from '#platform';
@@ -289,6 +290,124 @@ describe('VendorBudget', () => {
     expect(vendor.fullest()).toBeLessThanOrEqual(100);
     expect(straddling).toBeGreaterThan(0);
     expect(vendor.windowsSeen()).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('a vendor whose clock differs from Redis’', () => {
+  let workers: BudgetWorkers;
+  beforeAll(async () => (workers = await BudgetWorkers.begin()));
+  beforeEach(() => workers.resetLedger());
+  afterAll(() => workers.end());
+
+  // Windows of 6 s, and days of 576 s.
+  const SCALE = 150;
+  const WINDOW_MS = 6_000;
+  const LIMIT = 100;
+
+  /** The vendor's own counts, by its own clock. */
+  class Vendor {
+    private readonly counts = new Map<number, number>();
+    constructor(private readonly aheadMs: number) {}
+
+    receive(): { readonly dateMs: number; readonly used: number } {
+      const nowMs = Date.now() + this.aheadMs;
+      const window = Math.floor(nowMs / WINDOW_MS);
+      const used = (this.counts.get(window) ?? 0) + 1;
+      this.counts.set(window, used);
+      return { dateMs: Math.floor(nowMs / 1_000) * 1_000, used };
+    }
+
+    get fullest(): number {
+      return Math.max(...this.counts.values());
+    }
+  }
+
+  it.each([
+    ['ahead', 2_500],
+    ['behind', -2_500],
+  ])(
+    'no window of a vendor whose clock is 2.5 s %s gets more calls than its limit, although all calls are made near our boundaries',
+    async (_, aheadMs) => {
+      const one = await workers.start({ policy: strava, scale: SCALE });
+      const two = await workers.start({ policy: strava, scale: SCALE, prefix: one.prefix });
+      const vendor = new Vendor(aheadMs);
+      const endsAtMs = Date.now() + 2.2 * WINDOW_MS;
+      let calls = 0;
+      const hammer = async ({ budget }: TestWorker) => {
+        while (Date.now() < endsAtMs) {
+          const inWindowMs = Date.now() % WINDOW_MS;
+          const isNear = inWindowMs < WINDOW_MS / 2 || inWindowMs > WINDOW_MS - 1_500;
+          const answer = isNear ? await budget.requestPermit(call('live')) : undefined;
+          if (answer?.kind !== 'granted') {
+            await pause(5);
+            continue;
+          }
+          if (!budget.isFresh(answer.permit)) {
+            await answer.giveBack();
+            continue;
+          }
+          calls += 1;
+          await budget.settle(answer.permit, 200, [], { dateMs: vendor.receive().dateMs });
+        }
+      };
+      await Promise.all([hammer(one), hammer(one), hammer(two), hammer(two)]);
+      expect(vendor.fullest).toBeLessThanOrEqual(LIMIT);
+      expect(calls).toBeGreaterThan(LIMIT);
+      expect(Math.abs(one.budget.clockDifferenceSeconds + aheadMs / 1_000)).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it('the count of a vendor that is still in its previous window is not taken over, and later counts are', async () => {
+    const { budget } = await workers.start({ policy: strava, scale: SCALE });
+    const vendor = new Vendor(-2_500);
+    const permit = await eventually('a permit while the vendor is in its previous window', async () => {
+      const [given] = granted([await budget.requestPermit(call('live'))]);
+      if (given && given.nowMs % WINDOW_MS < 1_500) return given;
+      if (given) await budget.giveBack(given);
+      return undefined;
+    });
+    const told = (used: number) => [{ bucket: 'read', window: '15min', limit: LIMIT, used }];
+    await budget.settle(permit, 200, told(90), { dateMs: vendor.receive().dateMs });
+    expect((await budget.gauges())[0]).toMatchObject({ used: 1 });
+    const later = await eventually('a permit of the vendor’s next window', async () => {
+      return granted([await budget.requestPermit(call('live'))])[0];
+    });
+    await budget.settle(later, 200, told(7), { dateMs: vendor.receive().dateMs });
+    expect((await budget.gauges())[0]).toMatchObject({ used: 7 });
+  });
+
+  it('a 429 of a vendor that is still in its previous day closes calls until the vendor’s day ends, and not for our day', async () => {
+    const { budget } = await workers.start({ policy: strava, scale: SCALE });
+    const permit = await eventually('a permit', async () => {
+      return granted([await budget.requestPermit(call('live'))])[0];
+    });
+    const spent = [{ bucket: 'read', window: 'day', limit: 1_000, used: 1_000 }];
+    const dayMs = 86_400_000 / SCALE;
+    // The vendor's day ends in 3 to 4 s.
+    const leftMs = 3_500;
+    const dateMs = Math.floor((permit.nowMs - (permit.nowMs % dayMs) - leftMs) / 1_000) * 1_000;
+    const closed = await budget.settle(permit, 429, spent, { dateMs });
+    expect(closed?.window).toBe('read day');
+    expect(closed?.retryAfterMs).toBeGreaterThan(leftMs - 1_000);
+    expect(closed?.retryAfterMs).toBeLessThan(leftMs + 3_000);
+  });
+
+  it('an answer without a Date changes nothing, and the clocks agree again once an answer fits', async () => {
+    const one = await workers.start({ policy: strava, scale: SCALE });
+    const two = await workers.start({ policy: strava, scale: SCALE, prefix: one.prefix });
+    const answered = async ({ budget }: TestWorker, dateMs?: number) => {
+      const permit = await eventually('a permit', async () => {
+        return granted([await budget.requestPermit(call('live'))])[0];
+      });
+      await budget.settle(permit, 200, [], { dateMs });
+      return Math.round(budget.clockDifferenceSeconds);
+    };
+    const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000 - seconds) * 1_000;
+    expect(await answered(one)).toBe(0);
+    expect(Math.abs((await answered(one, secondsAgo(600))) - 600)).toBeLessThanOrEqual(1);
+    expect(Math.abs((await answered(two)) - 600)).toBeLessThanOrEqual(1);
+    expect(await answered(two, secondsAgo(0))).toBe(0);
+    expect(await answered(one)).toBe(0);
   });
 });
 

@@ -17,6 +17,7 @@ import {
   type VendorCall,
 } from './permit.js';
 import { type ClosedWindow, laterClosed } from './closed-window.js';
+import { type ClockDifference, secondsOf } from './clock-difference.js';
 import { Counters, type Gauge } from './counters.js';
 import { type LedgerCounts, type Ledger, type Limits } from './ledger.js';
 import { budgetRefusals, rateLimited, vendorRequests } from './metrics.js';
@@ -102,8 +103,9 @@ export class VendorBudget {
       permit,
       isFresh: () => this.isFresh(permit),
       settle: async (answer) => {
-        const { usage, retryAfterSeconds } = readRates(this.policy, answer?.headers ?? {});
-        granted.closedWindow = await this.settle(permit, answer?.status ?? 0, usage, retryAfterSeconds);
+        const { usage, retryAfterSeconds, dateMs } = readRates(this.policy, answer?.headers ?? {});
+        const told = { retryAfterSeconds, dateMs };
+        granted.closedWindow = await this.settle(permit, answer?.status ?? 0, usage, told);
       },
       giveBack: () => this.giveBack(permit),
     };
@@ -166,24 +168,25 @@ export class VendorBudget {
     permit: Permit,
     status: number,
     usage: readonly Usage[],
-    retryAfterSeconds = 0,
+    { retryAfterSeconds = 0, dateMs }: { readonly retryAfterSeconds?: number; readonly dateMs?: number } = {},
   ): Promise<NotNow | undefined> {
     const { vendor } = this.policy;
     const { class: callClass, endpoint, holdsSlot } = permit.call;
     const windows = this.counters.realigned(permit, usage);
+    const difference = this.counters.differenceAfter(permit, dateMs);
     vendorRequests.inc({ vendor, endpoint, class: callClass, status: status || 'no_answer' });
     const closed =
       status === TOO_MANY_REQUESTS
-        ? this.counters.closedBy429(windows, usage, retryAfterSeconds * 1_000)
+        ? this.counters.closedBy429(windows, { usage, retryAfterMs: retryAfterSeconds * 1_000, difference })
         : undefined;
     await this.unlessAway(() => this.ledger.finish(permit.ledgerId, status, closed));
     const limits = this.counters.changedLimits(usage);
     if (limits) await this.unlessAway(() => this.learn(limits, epochOf(permit.state)));
     await this.unlessAway(async () => {
-      if (usage.length > 0 && permit.keys.length > 0 && !permit.isNearBoundary) {
-        await this.counters.settle(permit.keys, usage);
-        await this.counters.realign(permit, windows);
-      }
+      if (usage.length > 0 && permit.keys.length > 0 && !permit.isNearBoundary)
+        await this.counters.settle(permit, usage, difference);
+      if (permit.keys.length > 0 && (await this.counters.realign(permit, windows, difference)))
+        this.tellDifference(difference);
       if (holdsSlot) await this.counters.release(permit.id);
     });
     if (!closed) return undefined;
@@ -192,10 +195,26 @@ export class VendorBudget {
     return this.counters.notNowUntil(closed);
   }
 
+  private tellDifference(difference: ClockDifference): void {
+    const { vendor } = this.policy;
+    const seconds = secondsOf(difference);
+    if (seconds === 0) this.logger.info({ vendor }, 'the clocks of Redis and the vendor agree again');
+    else
+      this.logger.warn(
+        { vendor, seconds },
+        "Redis' clock differs from the vendor's, so fewer calls are made near the boundaries of windows",
+      );
+  }
+
   /** Deletes the record and the charge of a permit whose request was not sent. */
   async giveBack(permit: Permit): Promise<void> {
     await this.unlessAway(() => this.ledger.forget(permit.ledgerId));
     await this.unlessAway(() => this.counters.refund(permit.id, permit.state, permit.keys));
+  }
+
+  /** Redis' clock minus the vendor's in seconds; 0 if they differ by less than a second, or if no answer has said otherwise. */
+  get clockDifferenceSeconds(): number {
+    return secondsOf(this.counters.difference);
   }
 
   gauges(): Promise<Gauge[]> {

@@ -1,3 +1,4 @@
+import { AGREED, type ClockDifference, shiftOf } from './clock-difference.js';
 import { beginsWithRequest, type CounterPolicy } from './policy.js';
 
 /** One window of a vendor. */
@@ -20,6 +21,8 @@ export interface Windows {
   /** Calls are charged to these windows only from `fromMs` to `untilMs`: near a boundary the vendor may already be in another window. */
   readonly fromMs: number;
   readonly untilMs: number;
+  /** For each window, until when calls may be charged to it. `untilMs` is the first of these. */
+  readonly untilsMs: readonly number[];
 }
 
 /** The windows that began with a request, by the position of their counters. Those that have ended may be among them. */
@@ -83,11 +86,17 @@ interface Span {
   readonly untilMs: number;
 }
 
+interface Surroundings {
+  readonly counters: readonly CounterPolicy[];
+  readonly scale: number;
+  readonly difference: ClockDifference;
+}
+
 function spanAt(
   counter: CounterPolicy,
   nowMs: number,
   last: Window | undefined,
-  { counters, scale }: { readonly counters: readonly CounterPolicy[]; readonly scale: number },
+  { counters, scale, difference }: Surroundings,
 ): Span {
   const guard = guardMs(scale, counters);
   // A permit stays fresh for one guard. A request sent at the end of that time is still one guard before the boundary.
@@ -97,7 +106,10 @@ function spanAt(
   });
   if (!beginsWithRequest(counter)) {
     const window = windowAt(nowMs, counter.seconds, scale);
-    return span(window, window.startsAtMs + guard);
+    // If the vendor's clock differs, calls are charged only while the vendor is in this window as well.
+    const shiftMs = shiftOf(difference, (counter.seconds * 1_000) / scale);
+    const { untilMs, ...rest } = span(window, window.startsAtMs + guard + Math.max(0, shiftMs));
+    return { ...rest, untilMs: untilMs + Math.min(0, shiftMs) };
   }
   if (last && nowMs < reopensAtMs(last, guard)) return span(last, last.startsAtMs);
   const begun = windowFrom(nowMs, counter, counters, scale);
@@ -111,8 +123,10 @@ export function windowsAt(
   nowMs: number,
   scale: number,
   open: OpenWindows = [],
+  difference = AGREED,
 ): Windows {
-  return together(counters.map((counter, index) => spanAt(counter, nowMs, open[index], { counters, scale })));
+  const around = { counters, scale, difference };
+  return together(counters.map((counter, index) => spanAt(counter, nowMs, open[index], around)));
 }
 
 function together(spans: readonly Span[]): Windows {
@@ -121,6 +135,7 @@ function together(spans: readonly Span[]): Windows {
     areNew: spans.map(({ isNew }) => isNew),
     fromMs: Math.max(...spans.map(({ fromMs }) => fromMs)),
     untilMs: Math.min(...spans.map(({ untilMs }) => untilMs)),
+    untilsMs: spans.map(({ untilMs }) => untilMs),
   };
 }
 
@@ -134,9 +149,10 @@ export function straddledAt(
   nowMs: number,
   scale: number,
   open: OpenWindows = [],
+  difference = AGREED,
 ): StraddledWindows {
   const spans = counters.map((counter, index) => {
-    const span = spanAt(counter, nowMs, open[index], { counters, scale });
+    const span = spanAt(counter, nowMs, open[index], { counters, scale, difference });
     const { window, fromMs, untilMs } = span;
     if (beginsWithRequest(counter)) return span;
     const neighbour = (by: number) => windowOf(window.id + by, counter.seconds, scale);
@@ -150,6 +166,15 @@ export function straddledAt(
   return { ...together(spans), neighbours };
 }
 
+/** The vendor's window at `nowMs`, which lies in `window` or near it, if the vendor's windows begin later than ours by `shiftMs`. */
+export function shifted(window: Window, shiftMs: number, nowMs: number): Window {
+  if (shiftMs === 0) return window;
+  const lengthMs = window.endsAtMs - window.startsAtMs;
+  const startsAtMs = window.startsAtMs + shiftMs;
+  const by = Math.floor((nowMs - startsAtMs) / lengthMs) * lengthMs;
+  return { ...window, startsAtMs: startsAtMs + by, endsAtMs: startsAtMs + by + lengthMs };
+}
+
 /** When calls may be charged to the window that follows. */
 export function reopensAtMs({ endsAtMs, lateMs }: Window, guard: number): number {
   return endsAtMs + (lateMs ?? guard);
@@ -158,11 +183,11 @@ export function reopensAtMs({ endsAtMs, lateMs }: Window, guard: number): number
 /** The next time at which a call may be charged: `nowMs`, or the end of the guarded span if `nowMs` is near a boundary. */
 export function chargeableFromMs(
   nowMs: number,
-  { windows, fromMs, untilMs }: Windows,
+  { windows, fromMs, untilMs, untilsMs }: Windows,
   guard: number,
 ): number {
   if (nowMs < fromMs) return fromMs;
   if (nowMs < untilMs) return nowMs;
-  const ending = windows.filter(({ endsAtMs }) => nowMs >= endsAtMs - 2 * guard);
+  const ending = windows.filter((_, index) => nowMs >= (untilsMs[index] ?? Infinity));
   return Math.max(...ending.map((window) => reopensAtMs(window, guard)));
 }
