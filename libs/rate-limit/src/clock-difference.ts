@@ -23,10 +23,10 @@ export function differenceShownBy(dateMs: number, { chargedAtMs, answeredAtMs }:
   };
 }
 
-/** The difference to assume after an answer. It stays as it is until an answer contradicts it. */
+/** The difference to assume after an answer. It stays as it is until an answer contradicts it: the range of a slow answer is wide. */
 export function corrected(known: ClockDifference, shown: ClockDifference): ClockDifference {
-  if (overlap(AGREED, shown)) return AGREED;
-  return overlap(known, shown) ? known : shown;
+  if (overlap(known, shown)) return known;
+  return overlap(AGREED, shown) ? AGREED : shown;
 }
 
 const overlap = (one: ClockDifference, other: ClockDifference) =>

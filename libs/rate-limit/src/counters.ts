@@ -49,7 +49,7 @@ interface Reading {
 interface RateLimited {
   readonly usage: readonly Usage[];
   readonly retryAfterMs: number;
-  readonly difference: ClockDifference;
+  readonly shown: ClockDifference | undefined;
 }
 
 interface ChargeRequest {
@@ -137,12 +137,14 @@ export class Counters {
     return this.requests.submit(request);
   }
 
-  /** The difference between Redis' clock and the vendor's, after an answer with this `Date`. Undefined: an answer without. */
-  differenceAfter({ nowMs }: Charged, dateMs: number | undefined): ClockDifference {
-    const { difference } = this.cached;
-    if (dateMs === undefined) return difference;
-    const shown = differenceShownBy(dateMs, { chargedAtMs: nowMs, answeredAtMs: this.cached.nowMs() });
-    return corrected(difference, shown);
+  /** What an answer with this `Date` says now about the clocks. Nothing without a `Date`, or if Postgres' clock dated the charge. */
+  shownBy({ keys, nowMs }: Charged, dateMs: number | undefined): ClockDifference | undefined {
+    if (dateMs === undefined || keys.length === 0) return undefined;
+    return differenceShownBy(dateMs, { chargedAtMs: nowMs, answeredAtMs: this.cached.nowMs() });
+  }
+
+  private differenceAfter(shown: ClockDifference | undefined): ClockDifference {
+    return shown ? corrected(this.cached.difference, shown) : this.cached.difference;
   }
 
   /** The difference that all processes assume, as far as this process knows. */
@@ -154,9 +156,10 @@ export class Counters {
   async settle(
     { keys, nowMs, windows }: Charged,
     usage: readonly Usage[],
-    difference: ClockDifference,
+    shown: ClockDifference | undefined,
   ): Promise<void> {
     const { counters } = this.policy;
+    const difference = this.differenceAfter(shown);
     const used = counters.map((counter, index) => {
       const isOfPrevious = nowMs < at(windows, index).startsAtMs + this.shiftOf(counter, difference);
       return isOfPrevious ? -1 : (usageOf(counter, usage)?.used ?? -1);
@@ -186,14 +189,21 @@ export class Counters {
     return this.policy.counters.map((counter) => learned[nameOf(counter)] ?? counter.limit);
   }
 
-  /** The window that a 429 closes, for a call that was charged to `windows`. It ends when the vendor's window ends. */
-  closedBy429(windows: readonly Window[], { usage, retryAfterMs, difference }: RateLimited): ClosedWindow {
+  /**
+   * The window that a 429 closes, for a call that was charged to `windows` at `nowMs`. It ends when the vendor's window of that moment ends:
+   * if the vendor was in its next window already, the next answer closes that one.
+   */
+  closedBy429(
+    { nowMs }: Charged,
+    windows: readonly Window[],
+    { usage, retryAfterMs, shown }: RateLimited,
+  ): ClosedWindow {
     const { counters } = this.policy;
-    const nowMs = this.cached.nowMs();
+    const difference = this.differenceAfter(shown);
     const ofVendor = counters.map((counter, index) =>
       shifted(at(windows, index), this.shiftOf(counter, difference), nowMs),
     );
-    return closedBy429(counters, { windows: ofVendor, nowMs, usage, retryAfterMs });
+    return closedBy429(counters, { windows: ofVendor, nowMs: this.cached.nowMs(), usage, retryAfterMs });
   }
 
   /** The windows of a call, with the ends that the answer reports where they contradict ours. */
@@ -214,9 +224,10 @@ export class Counters {
   async realign(
     { keys }: Charged,
     answered: readonly Window[],
-    difference: ClockDifference,
+    shown: ClockDifference | undefined,
   ): Promise<boolean> {
     const open = this.cached.openWindows;
+    const difference = this.differenceAfter(shown);
     const changed = answered.flatMap((window, index) =>
       isNews(window, open[index]) ? [{ window, key: at(keys, index), index }] : [],
     );

@@ -173,20 +173,24 @@ export class VendorBudget {
     const { vendor } = this.policy;
     const { class: callClass, endpoint, holdsSlot } = permit.call;
     const windows = this.counters.realigned(permit, usage);
-    const difference = this.counters.differenceAfter(permit, dateMs);
+    const shown = this.counters.shownBy(permit, dateMs);
     vendorRequests.inc({ vendor, endpoint, class: callClass, status: status || 'no_answer' });
     const closed =
       status === TOO_MANY_REQUESTS
-        ? this.counters.closedBy429(windows, { usage, retryAfterMs: retryAfterSeconds * 1_000, difference })
+        ? this.counters.closedBy429(permit, windows, {
+            usage,
+            retryAfterMs: retryAfterSeconds * 1_000,
+            shown,
+          })
         : undefined;
     await this.unlessAway(() => this.ledger.finish(permit.ledgerId, status, closed));
     const limits = this.counters.changedLimits(usage);
     if (limits) await this.unlessAway(() => this.learn(limits, epochOf(permit.state)));
     await this.unlessAway(async () => {
       if (usage.length > 0 && permit.keys.length > 0 && !permit.isNearBoundary)
-        await this.counters.settle(permit, usage, difference);
-      if (permit.keys.length > 0 && (await this.counters.realign(permit, windows, difference)))
-        this.tellDifference(difference);
+        await this.counters.settle(permit, usage, shown);
+      if (permit.keys.length > 0 && (await this.counters.realign(permit, windows, shown)))
+        this.tellDifference(this.counters.difference);
       if (holdsSlot) await this.counters.release(permit.id);
     });
     if (!closed) return undefined;
