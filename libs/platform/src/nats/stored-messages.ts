@@ -60,16 +60,17 @@ export async function* storedMessages(
 }
 
 /**
- * The time of the newest message of these streams, by the clock of NATS. Every stored message is as old or older, and a later one is younger.
- * So it tells what came before a deletion, whatever other clocks say. It is year 1 if the streams never had a message.
+ * The time of a stream's newest message, by the clock of NATS. Every stored message is as old or older, and a later one is younger. So it
+ * tells what came before a deletion, whatever other clocks say. Undefined if the stream never had a message.
  *
- * Not guaranteed if the clock of NATS is set back: it dates messages as older until it has caught up.
+ * Not guaranteed if that clock is set back, or if another server of a cluster whose clock is behind becomes the stream's leader: it dates
+ * messages as older until it has caught up.
  */
-export async function newestMessageAt(connection: NatsConnection, streams: readonly string[]): Promise<Date> {
+export async function newestMessageAt(connection: NatsConnection, stream: string): Promise<Date | undefined> {
   try {
     const manager = await jetstreamManager(connection, REQUESTS);
-    const infos = await Promise.all(streams.map((stream) => manager.streams.info(stream)));
-    return new Date(Math.max(...infos.map(({ state }) => Date.parse(state.last_ts) + ROUNDED_MS)));
+    const { last_seq, last_ts } = (await manager.streams.info(stream)).state;
+    return last_seq > 0 ? new Date(Date.parse(last_ts) + ROUNDED_MS) : undefined;
   } catch (error) {
     throw natsFailure(error);
   }

@@ -44,11 +44,20 @@ export async function rememberErasure(
   await sql.query(statement, [userId, source, receivedUntil]);
 }
 
-/** Events that are received after `newest` are stored again. */
-export async function endErasures(sql: Sql, userIds: readonly string[], newest: Date): Promise<void> {
+/**
+ * Events that are received after `newest` are stored again. An erasure that began after `askedAt`, by Postgres, is left open: NATS was asked
+ * before it. `askedAt` is a text, since a Date has no microseconds.
+ */
+export async function endErasures(
+  sql: Sql,
+  userIds: readonly string[],
+  { askedAt, newest }: { readonly askedAt: string; readonly newest: Date },
+): Promise<void> {
   const statement = `
-    update sleep_erasure set received_until = $2 where user_id = any($1) and received_until = 'infinity'`;
-  await sql.query(statement, [userIds, newest]);
+    update sleep_erasure
+    set received_until = $3
+    where user_id = any($1) and received_until = 'infinity' and erased_at <= $2::timestamptz`;
+  await sql.query(statement, [userIds, askedAt, newest]);
 }
 
 /** Purges an erasure when no event that it refuses can wait anywhere any more. Runs hourly. TIME_SCALE does not shorten the wait. */

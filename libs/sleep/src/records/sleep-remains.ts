@@ -73,14 +73,19 @@ export class SleepRemains {
     await this.unpublished.runOnce();
   }
 
-  /** All messages that both streams have now are from before the deletions. An old dead letter may be newer than all events. */
+  /**
+   * All messages that the stream has now are from before the deletions. If the stream was created again and is empty, a dead letter may still
+   * be replayed.
+   */
   private async erasuresOf(departures: readonly Departure[]): Promise<readonly Erasure[]> {
     const userIds = departures.flatMap(({ subject }) => subject ?? []);
-    await endErasures(
-      this.database,
-      userIds,
-      await newestMessageAt(this.connection, [CORE_STREAM, DLQ_STREAM]),
-    );
+    const { rows: asked } = await this.database.query<{ at: string }>('select clock_timestamp()::text as at');
+    const askedAt = asked[0]?.at ?? '';
+    const newest =
+      (await newestMessageAt(this.connection, CORE_STREAM)) ??
+      (await newestMessageAt(this.connection, DLQ_STREAM)) ??
+      new Date(0);
+    await endErasures(this.database, userIds, { askedAt, newest });
     const { rows } = await this.database.query<Erasure>(
       'select user_id as "userId", source, received_until as until from sleep_erasure where user_id = any($1)',
       [userIds],

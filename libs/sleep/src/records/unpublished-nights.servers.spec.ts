@@ -116,7 +116,7 @@ describe('nights that a deletion has changed', () => {
     await world.publish(night());
     await world.settled();
     await forget(new IngestedSleepRecords(world.database));
-    await endErasures(world.database, [athlete], await world.natsNow());
+    await endErasures(world.database, [athlete], { askedAt: 'now', newest: await world.natsNow() });
     await world.publish({ ...night(), durationMinutes: 421 });
     await world.settled();
     await unpublished.runOnce();
