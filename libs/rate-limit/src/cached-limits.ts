@@ -74,6 +74,11 @@ export class CachedLimits {
     private readonly scale: TimeScale,
   ) {}
 
+  /** True if the vendor's clock differs: then every call near a boundary is charged to both sides, as the vendor may be on either. */
+  get differs(): boolean {
+    return !areEqual(this.difference, AGREED);
+  }
+
   nowMs(): number {
     return Date.now() + this.skewMs;
   }

@@ -370,7 +370,7 @@ export class Counters {
 
   /** `boundaryAt`, but undefined where a call that straddles may be charged. */
   private refusedAt(nowMs: number, straddles: boolean): NotNow | undefined {
-    const span = straddles ? this.cached.straddledAt(nowMs) : undefined;
+    const span = straddles || this.cached.differs ? this.cached.straddledAt(nowMs) : undefined;
     const isChargeable = span && nowMs >= span.fromMs && nowMs < span.untilMs;
     return isChargeable ? undefined : this.boundaryAt(nowMs);
   }
@@ -380,7 +380,8 @@ export class Counters {
     const { class: callClass, state, holdsSlot, straddles } = at(requests, 0);
     const slots = holdsSlot ? [this.policy.slots, this.slotMs, ...requests.map(({ id }) => id)] : [];
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const straddled = straddles ? this.cached.straddledAt(this.cached.nowMs()) : undefined;
+      const isStraddling = straddles || this.cached.differs;
+      const straddled = isStraddling ? this.cached.straddledAt(this.cached.nowMs()) : undefined;
       const windows = straddled ?? this.cached.windowsNow();
       const ceilings = this.cached.ceilingsOf(callClass, windows);
       const neighbours = straddled ? this.cached.neighboursOf(callClass, straddled) : [];

@@ -206,7 +206,7 @@ export class VendorBudget {
     else
       this.logger.warn(
         { vendor, seconds },
-        "Redis' clock differs from the vendor's, so fewer calls are made near the boundaries of windows",
+        "Redis' clock differs from the vendor's, so calls near the boundaries of windows count in both",
       );
   }
 

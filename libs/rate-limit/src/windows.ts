@@ -106,7 +106,7 @@ function spanAt(
   });
   if (!beginsWithRequest(counter)) {
     const window = windowAt(nowMs, counter.seconds, scale);
-    // If the vendor's clock differs, calls are charged only while the vendor is in this window as well.
+    // If the vendor's clock differs, a call is charged to this window alone only while the vendor is in it as well.
     const shiftMs = shiftOf(difference, (counter.seconds * 1_000) / scale);
     const { untilMs, ...rest } = span(window, window.startsAtMs + guard + Math.max(0, shiftMs));
     return { ...rest, untilMs: untilMs + Math.min(0, shiftMs) };
