@@ -137,7 +137,7 @@ export class Counters {
     return this.requests.submit(request);
   }
 
-  /** What an answer with this `Date` says now about the clocks. Nothing without a `Date`, or if Postgres' clock dated the charge. */
+  /** The difference that an answer with this `Date` shows now. Undefined without a `Date`, or if Postgres' clock dated the charge. */
   shownBy({ keys, nowMs }: Charged, dateMs: number | undefined): ClockDifference | undefined {
     if (dateMs === undefined || keys.length === 0) return undefined;
     return differenceShownBy(dateMs, { chargedAtMs: nowMs, answeredAtMs: this.cached.nowMs() });

@@ -369,8 +369,11 @@ describe('a vendor whose clock differs from Redis’', () => {
     const told = (used: number) => [{ bucket: 'read', window: '15min', limit: LIMIT, used }];
     await budget.settle(permit, 200, told(90), { dateMs: vendor.receive().dateMs });
     expect((await budget.gauges())[0]).toMatchObject({ used: 1 });
-    const later = await eventually('a permit of the vendor’s next window', async () => {
-      return granted([await budget.requestPermit(call('live'))])[0];
+    const later = await eventually('a permit of the vendor’s next window alone', async () => {
+      const [given] = granted([await budget.requestPermit(call('live'))]);
+      if (given && !given.isNearBoundary) return given;
+      if (given) await budget.giveBack(given);
+      return undefined;
     });
     await budget.settle(later, 200, told(7), { dateMs: vendor.receive().dateMs });
     expect((await budget.gauges())[0]).toMatchObject({ used: 7 });
