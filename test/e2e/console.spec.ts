@@ -861,11 +861,13 @@ describe('the console in a browser', () => {
     await button(page, 'Delete the athlete').click();
     const dialog = page.getByRole('dialog');
     for (const leave of [() => page.keyboard.press('Escape'), () => button(dialog, 'Cancel').click()]) {
+      await dialog.waitFor();
       await leave();
       await dialog.waitFor({ state: 'detached' });
       expect(await page.evaluate('document.activeElement.textContent')).toBe('Delete the athlete');
       await page.keyboard.press('Enter');
     }
+    await dialog.waitFor();
     for (let step = 0; step < 6; step += 1) {
       await page.keyboard.press('Tab');
       // The browser's own controls come after the last one of the dialog.
