@@ -330,7 +330,7 @@ describe('a vendor whose clock differs from Redis’', () => {
     async (_, aheadMs) => {
       const one = await workers.start({ policy: strava, scale: SCALE });
       const two = await workers.start({ policy: strava, scale: SCALE, prefix: one.prefix });
-      // Nobody knows the difference before the first answer, so the calls until then are not counted.
+      // The difference is unknown until the first answer, so this call is not counted.
       const first = await eventually('a first permit', async () => {
         return granted([await one.budget.requestPermit(call('live'))])[0];
       });
