@@ -4,11 +4,12 @@ import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { NatsServer } from './nats-server.js';
 
-const PROGRAM = process.env.NATS_CLUSTER_PATH;
+/** The NATS for clusters, of 2.10.23 or later; undefined if there is none. */
+export const newNats = process.env.NATS_CLUSTER_PATH;
 const START_MS = 60_000;
 
 /** `npm test` and `npm run chaos` unpack a NATS for clusters if they can. Without it the tests that need it are skipped. */
-export const hasClusterNats = PROGRAM !== undefined;
+export const hasClusterNats = newNats !== undefined;
 
 /** A cluster of NATS servers with JetStream. Their names are `nats-1`, `nats-2` and so on. */
 export class NatsCluster {
@@ -25,7 +26,7 @@ export class NatsCluster {
           `server_name: "${name}"`,
           `cluster { name: C, host: "127.0.0.1", port: ${port}, routes: [${urls}] }`,
         ];
-        return [name, await NatsServer.start(lines.join('\n'), PROGRAM)];
+        return [name, await NatsServer.start(lines.join('\n'), newNats)];
       }),
     );
     const cluster = new NatsCluster(new Map(started));

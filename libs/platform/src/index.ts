@@ -37,6 +37,7 @@ export {
   type ChangeType,
   Changes,
 } from './changes/changes.js';
+export { ClockDifferences, type ClockRange } from './clock/clock-differences.js';
 export { Clock, SystemClock, timeScale, type TimeScale } from './clock/clock.js';
 export { type Config, redactConfig } from './config/config.js';
 export { environment, foreignNames } from './config/environment.js';

@@ -1,6 +1,7 @@
 import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { type RedisOptions } from 'ioredis';
 import {
+  ClockDifferences,
   type Config,
   CONFIG,
   createRedis,
@@ -36,9 +37,18 @@ export class RateLimitModule implements OnApplicationShutdown {
         },
         {
           provide: Budgets,
-          inject: [BUDGET_REDIS, Database, TIME_SCALE, LOGGER],
-          useFactory: (redis: RedisClient, database: Database, scale: TimeScale, logger: Logger) =>
-            budgetsOf(policies, redis, database, scale, logger),
+          inject: [BUDGET_REDIS, Database, TIME_SCALE, LOGGER, ClockDifferences],
+          useFactory: (
+            redis: RedisClient,
+            database: Database,
+            scale: TimeScale,
+            logger: Logger,
+            clocks: ClockDifferences,
+          ) => {
+            const budgets = budgetsOf(policies, redis, database, scale, logger);
+            for (const budget of budgets) clocks.watch(budget.policy.vendor, () => budget.clockRange);
+            return new Budgets(budgets, sharesOf(budgets, database, scale));
+          },
         },
         CallRecords,
       ],
@@ -75,7 +85,7 @@ function budgetsOf(
   database: Database,
   scale: TimeScale,
   logger: Logger,
-): Budgets {
+): readonly VendorBudget[] {
   const budgets = policies.map(
     (policy) => new VendorBudget(policy, redis, new Ledger(database, policy.vendor), scale, logger),
   );
@@ -83,10 +93,17 @@ function budgetsOf(
     startCounting(budget.policy);
     observeBudget(budget.policy.vendor, budget);
   }
-  const shares = budgets.flatMap((budget) =>
+  return budgets;
+}
+
+function sharesOf(
+  budgets: readonly VendorBudget[],
+  database: Database,
+  scale: TimeScale,
+): readonly VendorShare[] {
+  return budgets.flatMap((budget) =>
     Object.keys(budget.policy.shares ?? {}).map(
       (purpose) => new VendorShare(budget.policy, purpose, budget, database, scale),
     ),
   );
-  return new Budgets(budgets, shares);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type ClockRange,
   DependencyUnavailable,
   isRedisAway,
   type Logger,
@@ -17,7 +18,7 @@ import {
   type VendorCall,
 } from './permit.js';
 import { type ClosedWindow, laterClosed } from './closed-window.js';
-import { type ClockDifference, secondsOf } from './clock-difference.js';
+import { type ClockDifference, differenceShownBy, secondsOf } from './clock-difference.js';
 import { Counters, type Gauge } from './counters.js';
 import { type LedgerCounts, type Ledger, type Limits } from './ledger.js';
 import { budgetRefusals, rateLimited, vendorRequests } from './metrics.js';
@@ -73,6 +74,7 @@ export class VendorBudget {
   private readonly counters: Counters;
   private readonly restores = new OneAtATime<string>();
   private state: string | undefined;
+  private lastDate: ClockRange | undefined;
 
   /** `redis` is a `budgetConnection`. */
   constructor(
@@ -105,6 +107,7 @@ export class VendorBudget {
       settle: async (answer) => {
         const { usage, retryAfterSeconds, dateMs } = readRates(this.policy, answer?.headers ?? {});
         const told = { retryAfterSeconds, dateMs };
+        if (dateMs !== undefined) this.lastDate = vendorsClock(dateMs, permit.askedAtMs);
         granted.closedWindow = await this.settle(permit, answer?.status ?? 0, usage, told);
       },
       giveBack: () => this.giveBack(permit),
@@ -219,6 +222,11 @@ export class VendorBudget {
   /** Redis' clock minus the vendor's in seconds; 0 if they differ by less than a second, or if no answer has said otherwise. */
   get clockDifferenceSeconds(): number {
     return secondsOf(this.counters.difference);
+  }
+
+  /** The vendor's clock minus this process's, by the last answer to this process. Undefined before the first one. */
+  get clockRange(): ClockRange | undefined {
+    return this.lastDate;
   }
 
   gauges(): Promise<Gauge[]> {
@@ -415,6 +423,14 @@ export class VendorBudget {
     const windowId = idOf(false) ?? 0;
     return { windowId, dayId: idOf(true) ?? windowId };
   }
+}
+
+/** `askedAtMs` is a time of `performance.now()`. */
+function vendorsClock(dateMs: number, askedAtMs: number): ClockRange {
+  const answeredAtMs = Date.now();
+  const chargedAtMs = answeredAtMs - (performance.now() - askedAtMs);
+  const ours = differenceShownBy(dateMs, { chargedAtMs, answeredAtMs });
+  return { leastMs: -ours.mostMs, mostMs: -ours.leastMs };
 }
 
 const stateOf = (epoch: number, replicationId: string) => `${epoch}:${replicationId}`;

@@ -1,6 +1,7 @@
 import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
 import { Changes } from '../changes/changes.js';
+import { ClockDifferences } from '../clock/clock-differences.js';
 import { type Config } from '../config/config.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { type Logger } from '../logging/logger.js';
@@ -8,7 +9,13 @@ import { CONFIG, LOGGER } from '../process/surroundings.module.js';
 import { waitForServer } from '../process/wait-for-server.js';
 import { dataSourceOptions, type DatabaseLimits } from './data-source-options.js';
 import { Database, poolOf } from './database.js';
-import { asPoolerFailure, probePostgres, requireLimits, requireOwnSession } from './postgres-fitness.js';
+import {
+  asPoolerFailure,
+  probePostgres,
+  requireLimits,
+  requireOwnSession,
+  timeOfPostgres,
+} from './postgres-fitness.js';
 import { observePool } from './pool-gauges.js';
 import { hostsOf } from './postgres-url.js';
 import { Primary } from './primary.js';
@@ -40,8 +47,14 @@ export class DatabaseModule implements OnApplicationShutdown {
         },
         {
           provide: Database,
-          inject: [CONFIG, DataSource, Primary, HealthRegistry],
-          useFactory: (config: Config, dataSource: DataSource, primary: Primary, health: HealthRegistry) => {
+          inject: [CONFIG, DataSource, Primary, HealthRegistry, ClockDifferences],
+          useFactory: (
+            config: Config,
+            dataSource: DataSource,
+            primary: Primary,
+            health: HealthRegistry,
+            clocks: ClockDifferences,
+          ) => {
             const isPooled = isBehindPooler(config);
             observePool(limits.applicationName, limits.poolSize, dataSource);
             const database = new Database(poolOf(dataSource), { primary, isPooled });
@@ -51,6 +64,7 @@ export class DatabaseModule implements OnApplicationShutdown {
                 isPooled ? requireLimits : (facts) => requireOwnSession(facts, limits.statementTimeoutMs),
               ),
             );
+            clocks.watchServer('postgres', () => timeOfPostgres(database));
             return database;
           },
         },

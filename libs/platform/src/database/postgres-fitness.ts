@@ -48,6 +48,14 @@ export async function probePostgres(sql: Sql, requireFit: (facts?: SessionFacts)
   }
 }
 
+/** The time in ms, by the clock of Postgres. */
+export async function timeOfPostgres(sql: Sql): Promise<number> {
+  const { rows } = await sql.query<{ ms: number }>(
+    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+  );
+  return Number(rows[0]?.ms);
+}
+
 /** Turns PgBouncer's error for an unknown setting into ServerUnfit, and returns any other error unchanged. */
 export function asPoolerFailure(error: unknown): unknown {
   const cause = error instanceof DependencyUnavailable ? error.cause : error;

@@ -15,6 +15,7 @@ import {
 } from '@nestjs/terminus';
 import { type FastifyReply } from 'fastify';
 import { Public } from '../auth/access.js';
+import { ClockDifferences } from '../clock/clock-differences.js';
 import { OneAtATime } from '../process/one-at-a-time.js';
 import { HealthRegistry, type Probe } from './health-registry.js';
 
@@ -28,6 +29,13 @@ const states: Schema = {
       status: { type: 'string', enum: ['up', 'down'] },
       ms: { type: 'integer', description: 'Milliseconds that the dependency or consumer took to answer' },
       message: { type: 'string', description: 'Why the dependency or consumer is down' },
+      secondsAhead: {
+        type: 'object',
+        additionalProperties: { type: 'number' },
+        description:
+          "Of `clock`: how far the clock of each server is ahead of this process's, negative if it is behind; a vendor's by its last answer",
+      },
+      warning: { type: 'string', description: 'Of `clock`: the clocks that differ by more than 2 s' },
     },
     required: ['status'],
   },
@@ -58,6 +66,7 @@ class HealthController {
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
     private readonly registry: HealthRegistry,
+    private readonly clocks: ClockDifferences,
   ) {}
 
   @Get('live')
@@ -75,7 +84,8 @@ class HealthController {
   @ApiOperation({
     operationId: 'getReadiness',
     summary: 'Say whether this process can do its work now',
-    description: 'Names each dependency and consumer with its state.',
+    description:
+      'Names each dependency and consumer with its state, and the differences between the clocks. A wrong clock is a warning: the process stays ready.',
   })
   @ApiOkResponse({ schema: HEALTH_ANSWER, description: 'Every dependency and consumer answers' })
   @ApiServiceUnavailableResponse({
@@ -96,7 +106,7 @@ class HealthController {
           this.probe(name, probe),
     );
     try {
-      return await this.health.check([() => this.notDraining(), ...probes]);
+      return await this.health.check([() => this.notDraining(), ...probes, () => this.clockState()]);
     } catch (error) {
       // The answer keeps the shape of terminus, because this shape names the failed dependency. The shape of our errors names no
       // dependency.
@@ -108,6 +118,13 @@ class HealthController {
   private notDraining(): HealthIndicatorResult {
     const process = this.indicators.check('process');
     return this.registry.isDraining() ? process.down('shutting down') : process.up();
+  }
+
+  private clockState(): HealthIndicatorResult {
+    const warning = this.clocks.warning();
+    return this.indicators
+      .check('clock')
+      .up({ secondsAhead: this.clocks.all(), ...(warning !== undefined && { warning }) });
   }
 
   private async probe(name: string, probe: Probe): Promise<HealthIndicatorResult> {
@@ -136,12 +153,12 @@ async function withDeadline(work: Promise<void>, ms: number): Promise<void> {
   }
 }
 
-/** Provides the health routes and the registry of probes. */
+/** Provides the health routes, the registry of probes and the differences between the clocks. */
 @Global()
 @Module({
   imports: [TerminusModule.forRoot({ errorLogStyle: 'json', logger: false })],
   controllers: [HealthController],
-  providers: [HealthRegistry],
-  exports: [HealthRegistry],
+  providers: [HealthRegistry, ClockDifferences],
+  exports: [HealthRegistry, ClockDifferences],
 })
 export class HealthModule {}

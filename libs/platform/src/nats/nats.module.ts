@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Global, Inject, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { type JetStreamManager } from '@nats-io/jetstream';
 import { type NatsConnection } from '@nats-io/transport-node';
+import { ClockDifferences } from '../clock/clock-differences.js';
 import { type Config } from '../config/config.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { type Logger } from '../logging/logger.js';
@@ -12,7 +13,8 @@ import { DeadLetters } from './dead-letters.js';
 import { ensureStreamExists } from './ensure.js';
 import { EventBus } from './event-bus.js';
 import { prepareStreams } from './prepare-streams.js';
-import { eventStreams, type StreamDefinition } from './streams.js';
+import { CORE_STREAM, eventStreams, type StreamDefinition } from './streams.js';
+import { timeOfNats } from './time-of-nats.js';
 
 export const NATS = Symbol('nats');
 const LINK = Symbol('nats link');
@@ -58,6 +60,7 @@ export class NatsModule implements OnModuleInit, OnApplicationShutdown {
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(CONFIG) private readonly config: Config,
     private readonly health: HealthRegistry,
+    private readonly clocks: ClockDifferences,
   ) {
     this.streams = eventStreams(config.nats);
   }
@@ -73,6 +76,7 @@ export class NatsModule implements OnModuleInit, OnApplicationShutdown {
       requireSafeNats(this.connection.info ?? {}, this.config.nats.replicas);
       await this.createMissingStreams(manager);
     });
+    this.clocks.watchServer('nats', () => timeOfNats(manager, CORE_STREAM));
     this.checking = setInterval(() => void this.checkStreams(manager), CHECK_MS);
     this.checking.unref();
   }

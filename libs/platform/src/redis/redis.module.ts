@@ -1,10 +1,11 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { ClockDifferences } from '../clock/clock-differences.js';
 import { type Config } from '../config/config.js';
 import { HealthRegistry } from '../health/health-registry.js';
 import { type Logger } from '../logging/logger.js';
 import { CONFIG, LOGGER } from '../process/surroundings.module.js';
 import { probeRedis } from './redis-fitness.js';
-import { createRedis, type RedisClient } from './redis.js';
+import { createRedis, type RedisClient, timeOfRedis } from './redis.js';
 
 export const REDIS = Symbol('redis');
 
@@ -13,10 +14,11 @@ export const REDIS = Symbol('redis');
   providers: [
     {
       provide: REDIS,
-      inject: [CONFIG, LOGGER, HealthRegistry],
-      useFactory: (config: Config, logger: Logger, health: HealthRegistry) => {
+      inject: [CONFIG, LOGGER, HealthRegistry, ClockDifferences],
+      useFactory: (config: Config, logger: Logger, health: HealthRegistry, clocks: ClockDifferences) => {
         const redis = createRedis(config.redis, logger);
         health.register('redis', () => probeRedis(redis));
+        clocks.watchServer('redis', () => timeOfRedis(redis));
         return redis;
       },
     },

@@ -112,3 +112,9 @@ class BoundedCluster extends Cluster {
 export function slotPrefix(redis: RedisClient, tag: string): string {
   return redis instanceof Cluster ? `{${tag}}:` : '';
 }
+
+/** The time in ms, by the clock of Redis; of a Cluster, by the clock of any of its nodes. */
+export async function timeOfRedis(redis: RedisClient): Promise<number> {
+  const [seconds, microseconds] = await redis.time();
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+}
