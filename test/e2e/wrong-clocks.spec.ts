@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../harness/eventually.js';
 import { NatsServer } from '../harness/nats-server.js';
 import { ProductProcess } from '../harness/process.js';
+import { processClock } from '../harness/process-clock.js';
 import { type ImportBody, World } from '../harness/world.js';
 
 // Some waits of these tests are longer than the usual 90 s of a test.
@@ -17,12 +17,6 @@ const EDITED = 8;
 const EDITS = 3;
 const REACHED_MS = 120_000;
 
-/** The environment of a process whose clock is ahead by `aheadMs`, or behind if the value is negative. */
-const clock = (aheadMs: number) => ({
-  NODE_OPTIONS: `--import ${resolve('test/harness/wrong-clock.mjs')}`,
-  CLOCK_AHEAD_MS: String(aheadMs),
-});
-
 describe('processes whose clocks are ten seconds wrong, in both directions', () => {
   let nats: NatsServer;
   let world: World;
@@ -34,10 +28,10 @@ describe('processes whose clocks are ten seconds wrong, in both directions', () 
     world = await World.start({ workers: 0, env });
     [ahead, behind] = (await Promise.all(
       [AHEAD_MS, -AHEAD_MS].map((ms) =>
-        ProductProcess.start('api', { ...world.env, PORT: '0', ...clock(ms) }),
+        ProductProcess.start('api', { ...world.env, PORT: '0', ...processClock(ms) }),
       ),
     )) as [ProductProcess, ProductProcess];
-    await Promise.all([AHEAD_MS, -AHEAD_MS].map((ms) => world.startWorker(clock(ms))));
+    await Promise.all([AHEAD_MS, -AHEAD_MS].map((ms) => world.startWorker(processClock(ms))));
   });
   afterAll(async () => {
     await Promise.all([ahead?.stop(), behind?.stop()]);

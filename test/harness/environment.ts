@@ -31,15 +31,19 @@ export async function testEnvironment(
   return { env, release: drop };
 }
 
+const TOKEN_LIVES_MS = 3_600_000;
+
+/** `nowMs`: the time by the clock of the token's issuer. */
 export function tokenFor(
   subject: string,
   claims: Record<string, unknown> = {},
   secret = JWT_SECRET,
+  nowMs = Date.now(),
 ): Promise<string> {
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(subject)
-    .setIssuedAt()
-    .setExpirationTime('1h')
+    .setIssuedAt(new Date(nowMs))
+    .setExpirationTime(new Date(nowMs + TOKEN_LIVES_MS))
     .sign(new TextEncoder().encode(secret));
 }

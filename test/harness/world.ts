@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { type Pool } from 'pg';
 import { assertValidAnswer } from './openapi-document.js';
-import { testEnvironment, tokenFor, type TestEnvironment } from './environment.js';
+import { JWT_SECRET, testEnvironment, tokenFor, type TestEnvironment } from './environment.js';
 import { assertDocumentedCode } from './error-codes.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
@@ -12,6 +12,7 @@ import { queryPool } from './query-pool.js';
 import { required } from './servers.js';
 import { SimulatorProcess } from './simulator.js';
 import { undoneOnFailure } from './undo.js';
+import { processClock } from './process-clock.js';
 
 const OPERATOR = randomUUID();
 // The listing and the deletion are one script, so that no process makes a key in between.
@@ -26,6 +27,8 @@ interface WorldOptions {
   readonly vendors?: Readonly<Record<string, string>>;
   /** The URL of a migrated database. By default the world has a clone of the template. */
   readonly databaseUrl?: string;
+  /** How far the clocks of the product's processes and of the tokens' issuer are ahead. */
+  readonly aheadMs?: number;
   /** The URL of a balancer in front of apis that the caller starts. Then the world starts none. */
   readonly address?: string;
 }
@@ -50,6 +53,7 @@ export class World {
     readonly simulator: SimulatorProcess,
     private readonly nats: NatsServer | undefined,
     private readonly address: string | undefined,
+    private readonly aheadMs: number,
   ) {}
 
   /** Where clients reach the api. */
@@ -64,6 +68,7 @@ export class World {
     vendors = {},
     databaseUrl,
     address,
+    aheadMs = 0,
   }: WorldOptions = {}): Promise<World> {
     return undoneOnFailure(async (onFailure) => {
       const TIME_SCALE = String(timeScale);
@@ -80,12 +85,13 @@ export class World {
           PUBLIC_URL: address ?? `http://127.0.0.1:${port}`,
           ...simulator.env,
           ...(nats && { NATS_URL: nats.url }),
+          ...processClock(aheadMs),
           ...own,
         },
         database,
       );
       onFailure(() => environment.release());
-      const world = new World(environment, environment.env, simulator, nats, address);
+      const world = new World(environment, environment.env, simulator, nats, address, aheadMs);
       onFailure(() => world.stopProcesses());
       if (!address) world.api = await ProductProcess.start('api', environment.env);
       for (let count = 0; count < workers; count += 1) await world.startWorker();
@@ -124,6 +130,10 @@ export class World {
     await Promise.all([...this.workers, this.api].map((process) => process?.stop()));
   }
 
+  private tokenFor(subject: string, claims: Record<string, unknown> = {}): Promise<string> {
+    return tokenFor(subject, claims, JWT_SECRET, Date.now() + this.aheadMs);
+  }
+
   /** A call of the api as that athlete. */
   async call<T>(
     athlete: string,
@@ -136,7 +146,7 @@ export class World {
       method,
       redirect: 'manual',
       headers: {
-        authorization: `Bearer ${await tokenFor(athlete)}`,
+        authorization: `Bearer ${await this.tokenFor(athlete)}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -153,13 +163,13 @@ export class World {
 
   /** A call of the api as an operator. */
   async admin<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
-    const token = await tokenFor(OPERATOR, { role: 'admin' });
+    const token = await this.tokenFor(OPERATOR, { role: 'admin' });
     return this.call<T>(OPERATOR, method, `/admin/${path}`, body, { authorization: `Bearer ${token}` });
   }
 
   /** A new service key, for calls with `Authorization: Bearer …`. */
   async serviceKey(...scopes: readonly string[]): Promise<string> {
-    const authorization = `Bearer ${await tokenFor(OPERATOR, { role: 'admin' })}`;
+    const authorization = `Bearer ${await this.tokenFor(OPERATOR, { role: 'admin' })}`;
     const body = { name: 'a test', scopes };
     return (await this.call<{ key: string }>(OPERATOR, 'POST', '/admin/keys', body, { authorization })).body
       .key;
@@ -284,7 +294,7 @@ export class World {
     deadlineMs = 150_000,
   ): Promise<ImportBody> {
     const answer = await fetch(`${this.api.url}/v1/imports/${id}/events`, {
-      headers: { authorization: `Bearer ${await tokenFor(athlete)}` },
+      headers: { authorization: `Bearer ${await this.tokenFor(athlete)}` },
       signal: AbortSignal.timeout(deadlineMs),
     });
     if (!answer.body) throw new Error(`no events: ${answer.status}`);

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
+import { processClock } from '../../harness/process-clock.js';
 
-const WRONG_CLOCK = resolve('test/harness/wrong-clock.mjs');
 // The api checks the times of vendors' signatures and of tokens, so its clock may differ by seconds. Workers use only the
 // database's time.
 const AHEAD_MS: Readonly<Record<string, readonly number[]>> = {
@@ -9,7 +8,7 @@ const AHEAD_MS: Readonly<Record<string, readonly number[]>> = {
 };
 
 /** The environment of a process with a wrong clock. */
-export function clockOf(kind: string, n: number): Record<string, string> {
+export function clockOf(kind: string, n: number): Readonly<Record<string, string>> {
   const all = AHEAD_MS[kind] ?? [0];
-  return { NODE_OPTIONS: `--import ${WRONG_CLOCK}`, CLOCK_AHEAD_MS: String(all[n % all.length]) };
+  return processClock(all[n % all.length] ?? 0);
 }
