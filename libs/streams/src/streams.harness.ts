@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createLogger, type Database, type Sql, StandbyReads, timeScale } from '#platform';
 import { type Budgets } from '#rate-limit';
 import {
+  type Aspect,
   type CallContext,
   type CallOutcome,
   type RawStreams,
@@ -154,6 +155,24 @@ export async function connect(
      )
      values ($1, $4, $3, '{}', $2, '', '', 1, now())`,
     [athleteId, status, athleteId, provider],
+  );
+}
+
+/** Stores the vendor's event about an activity of a connected athlete as received `ago`. */
+export async function announce(
+  sql: Sql,
+  activityId: string,
+  { ago = '0', aspect = 'create' }: { readonly ago?: Interval; readonly aspect?: Aspect } = {},
+): Promise<void> {
+  await sql.query(
+    `insert into webhook_event (vendor, dedupe_key, owner_id, object_type, object_id, aspect, event_time, raw, received_at)
+     select
+       activity.provider, activity.id::text, connection.vendor_athlete_id, 'activity', activity.external_activity_id, $3,
+       activity.start_time, '', clock_timestamp() - $2::interval
+     from activity
+     join connection using (athlete_id, provider)
+     where activity.id = $1`,
+    [activityId, ago, aspect],
   );
 }
 

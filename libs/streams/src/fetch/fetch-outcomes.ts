@@ -20,11 +20,13 @@ export type WrittenOutcome =
  * | outcome of the fetch                                   | state written                                        |
  * | ------------------------------------------------------ | ---------------------------------------------------- |
  * | valid streams                                          | success                                              |
- * | no streams, and the activity ended less than 24 h ago  | deferred by 5, 15, 45 min (65 min in all), then unavailable |
- * | no streams, later                                      | unavailable                                          |
+ * | no streams of a fresh upload¹                          | deferred by 5, 15, 45 min (65 min in all), then unavailable |
+ * | no streams of any other activity                       | unavailable                                          |
  * | notNow                                                 | deferred until the vendor's time                     |
  * | revoked, the budget is unavailable                     | deferred by 15 min                                   |
  * | refused, broken, malformed streams                     | failed; one attempt is used                          |
+ *
+ * ¹ The activity ended less than 24 h ago, or the event of its creation arrived less than 24 h ago.
  */
 @Injectable()
 export class FetchOutcomes {

@@ -8,8 +8,10 @@ import { openTestDatabase, type OpenDatabase } from '../../../../test/harness/te
 import { STALE_AFTER_MS } from '../lifecycle/retry-policy.js';
 import { StreamFetches } from '../lifecycle/stream-fetches.js';
 import {
+  announce,
   aStored,
   attemptsWith,
+  connect,
   FETCHED_AT,
   type Fetched,
   type Given,
@@ -62,9 +64,14 @@ describe('attempts to fetch streams', () => {
   });
   afterEach(() => register.resetMetrics());
 
-  async function aTarget(given: Given = {}): Promise<FetchTarget> {
-    const id = await newActivity(sql, athleteId, given);
-    return { id, athleteId, provider: 'strava', externalActivityId: '4711' };
+  async function aTarget(given: Given = {}, athlete = athleteId): Promise<FetchTarget> {
+    const id = await newActivity(sql, athlete, given);
+    return { id, athleteId: athlete, provider: 'strava', externalActivityId: '4711' };
+  }
+  async function aConnectedTarget(given: Given): Promise<FetchTarget> {
+    const athlete = await newAthlete(sql);
+    await connect(sql, athlete);
+    return aTarget(given, athlete);
   }
   const attemptLines = () => lines.filter(({ msg }) => msg === 'stream fetch attempted');
   const deferredForMs = async (id: string) => {
@@ -282,6 +289,33 @@ describe('attempts to fetch streams', () => {
     await sql.query(`update activity set start_time = start_time - interval '5 minutes' where id = $1`, [
       target.id,
     ]);
+    expect(await attempts.attempt(target, CONTEXT)).toMatchObject({ kind: 'ended', status: 'unavailable' });
+  });
+
+  it.each(['3 days', '2000 days'])(
+    'an activity that ended %s ago by its device is tried again after an early 404 if its create event has just arrived',
+    async (ended) => {
+      const target = await aConnectedTarget({ ended });
+      await announce(sql, target.id);
+      source.claimAndAnswer({ kind: 'gone', reason: 'no streams' });
+      for (const minutes of [5, 15, 45]) {
+        expect(await attempts.attempt(target, CONTEXT)).toMatchObject({ kind: 'ended', status: 'deferred' });
+        await passTime(sql, [target.id], `${minutes} minutes`);
+      }
+      expect(await attempts.attempt(target, CONTEXT)).toMatchObject({ status: 'unavailable' });
+    },
+  );
+
+  it.each([
+    ['without an event', undefined],
+    ['whose create event arrived more than a day ago', { ago: '24 hours 1 second' }],
+    ['that was edited now', { aspect: 'update' }],
+  ] as const)('the first 404 is final for an old activity %s', async (_, event) => {
+    const target = await aConnectedTarget({ ended: '3 days' });
+    // Another activity of the same athlete is new.
+    await announce(sql, (await aTarget({ ended: '3 days' }, target.athleteId)).id);
+    if (event) await announce(sql, target.id, event);
+    source.claimAndAnswer({ kind: 'gone', reason: 'no streams' });
     expect(await attempts.attempt(target, CONTEXT)).toMatchObject({ kind: 'ended', status: 'unavailable' });
   });
 

@@ -16,7 +16,7 @@ export const MOST_ATTEMPTS = 3;
 const RETRY_AFTER_MS = [1 * MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS];
 /** Delays for a fresh upload without streams: retries 5, 20 and 65 minutes after the first attempt, then `unavailable`. */
 export const EMPTY_AFTER_MS = [5 * MINUTE_MS, 15 * MINUTE_MS, 45 * MINUTE_MS];
-/** An activity older than this without streams becomes `unavailable`. */
+/** An activity without streams becomes `unavailable` if its end and its create event are longer ago than this. */
 export const FRESH_FOR_MS = 24 * 60 * MINUTE_MS;
 /** Length of a deferral if the vendor names no time. */
 export const DEFER_MS = 15 * MINUTE_MS;

@@ -41,7 +41,7 @@ export interface FetchClaim {
   readonly fence: string;
   readonly retry_count: number;
   readonly empty_count: number;
-  /** The activity ended less than 24 hours ago, so its streams may still come. */
+  /** The activity ended, or its create event arrived, less than 24 hours ago, so its streams may still come. */
   readonly is_fresh: boolean;
 }
 

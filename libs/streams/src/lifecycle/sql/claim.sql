@@ -16,5 +16,20 @@ returning
   stream_fetch_fence as fence,
   stream_fetch_retry_count as retry_count,
   stream_fetch_empty_count as empty_count,
-  start_time + elapsed_time_s * interval '1 second' > now() - $4::float8 * interval '1 millisecond' as is_fresh,
+  start_time + elapsed_time_s * interval '1 second' > now() - $4::float8 * interval '1 millisecond'
+    -- A create event is dated by the clock of this server. The start is dated by the device, which may upload days later, and whose clock may be
+    -- wrong. An imported history has no such events.
+    or exists (
+      select 1
+      from connection
+      join webhook_event
+        on webhook_event.vendor = connection.provider
+        and webhook_event.owner_id = connection.vendor_athlete_id
+      where connection.athlete_id = activity.athlete_id
+        and connection.provider = activity.provider
+        and webhook_event.object_type = 'activity'
+        and webhook_event.object_id = activity.external_activity_id
+        and webhook_event.aspect = 'create'
+        and webhook_event.received_at > now() - $4::float8 * interval '1 millisecond'
+    ) as is_fresh,
   (select set_config('synchronous_commit', 'off', true)) as durability
