@@ -24,11 +24,16 @@ const scopeOf = (seesPrivate: boolean) => ({
 });
 
 /** Returns every second that was listed, and the number of calls. */
-function walk(history: readonly Item[], seesPrivate: boolean, since: Date | null = null) {
+function walk(
+  history: readonly Item[],
+  seesPrivate: boolean,
+  since: Date | null = null,
+  listed: typeof pageOf = pageOf,
+) {
   const seen = new Set<number>();
   let calls = 0;
   for (let at: ListPosition | undefined = START; at;) {
-    const page = pageOf(history, at);
+    const page = listed(history, at);
     calls += 1;
     if (calls > history.length + 10) throw new Error('the paging does not end');
     page.forEach((second) => seen.add(second));
@@ -108,6 +113,26 @@ describe('paging through a history', () => {
   it('paging requests only one page for three days, since three days cannot hold more activities', () => {
     const since = new Date(ASKED_AT.getTime() - 3 * 86_400_000);
     expect(walk([], false, since).calls).toBe(1);
+  });
+
+  const ofOneSecond = (count: number): Item[] =>
+    Array.from({ length: count }, () => ({ second: 1_000_000, isHidden: false }));
+
+  it.each<[string, typeof pageOf]>([
+    ['ignores the position', (history, { page }) => pageOf(history, { before: null, page })],
+    ['ignores the position and the number of the page', (history) => pageOf(history, START)],
+  ])('paging ends after at most 60 calls if the vendor %s', (_, listed) => {
+    for (const history of [hourly(5), hourly(450), hourly(5_000), ofOneSecond(250)])
+      for (const seesPrivate of [true, false])
+        expect(walk(history, seesPrivate, null, listed).calls).toBeLessThanOrEqual(60);
+  });
+
+  it('paging goes on behind a second that fills a page if the vendor lists the second of the position, too', () => {
+    const inclusive: typeof pageOf = (history, { before, page }) =>
+      pageOf(history, { before: before === null ? null : before + 1, page });
+    const older = { second: 900_000, isHidden: false };
+    const { seen } = walk([...ofOneSecond(250), older], true, null, inclusive);
+    expect(seen).toEqual(new Set([1_000_000, 900_000]));
   });
 
   it('paging requests the next page if no activity of a page has a start time', () => {

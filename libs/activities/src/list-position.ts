@@ -29,6 +29,8 @@ const FASTEST_PAGE_MS = 20 * 86_400_000;
  *
  * The vendor cuts a page before it drops hidden activities from the page. So a page of fewer than 200 activities is never the end.
  * An empty page is the end if no activity is hidden from us. If activities may be hidden, up to four more pages are requested.
+ * A page whose activities are all later than the position counts as empty, since its vendor ignores `before` and may list the same page for
+ * ever.
  *
  * Not guaranteed: activities behind 1,000 hidden activities in a row are not found. If more than a page of activities begin in the
  * same second, the rest of them is not found.
@@ -39,10 +41,9 @@ export function nextPosition(
   { source, scopes, since, askedAt }: ListScope,
 ): ListPosition | undefined {
   if (source.history === 'since connection') return undefined;
-  if (oldestStart) {
-    if (since && oldestStart < since) return undefined;
-    return { before: beforeOfNextPage(oldestStart, at.before), page: 1 };
-  }
+  if (oldestStart && since && oldestStart < since) return undefined;
+  const before = oldestStart && beforeOfNextPage(oldestStart, at.before);
+  if (before !== undefined) return { before, page: 1 };
   const seesAll = source.fullScope === undefined || scopes.includes(source.fullScope);
   if (length === 0 && seesAll) return undefined;
   const fromMs = at.before === null ? askedAt.getTime() : at.before * 1_000;
@@ -51,10 +52,13 @@ export function nextPosition(
   return at.page < most ? { ...at, page: at.page + 1 } : undefined;
 }
 
-/** Several activities may begin in a page's oldest second. The next page lists that second again, so that none of them is missed. */
-function beforeOfNextPage(oldestStart: Date, before: number | null): number {
+/**
+ * Several activities may begin in a page's oldest second. The next page lists that second again, so that none of them is missed. But each
+ * position is before the last one: if the page had only activities of that one second, the second is not listed again. Undefined if the whole
+ * page is later than the position.
+ */
+function beforeOfNextPage(oldestStart: Date, before: number | null): number | undefined {
   const oldest = Math.floor(oldestStart.getTime() / 1_000);
-  const withItself = oldest + 1;
-  // If the page had only activities of that one second, do not list the second again: the paging would never end.
-  return before !== null && withItself >= before ? oldest : withItself;
+  if (before === null) return oldest + 1;
+  return oldest > before ? undefined : Math.min(oldest + 1, before - 1);
 }
