@@ -146,6 +146,31 @@ describe('a batch of an import', () => {
     expect(await run(await begun(), parts(source))).toEqual({ kind: 'accident', error: REFUSED.reason });
   });
 
+  it('an import tries an activity three times whose answers are about another activity, and then completes without it', async () => {
+    let calls = 0;
+    const made = parts({
+      ...one,
+      activity: () => {
+        calls += 1;
+        return Promise.resolve(ok(anActivity({ id: '2' })));
+      },
+    });
+    let claim = await begun();
+    expect([(await run(claim, made)).kind, calls]).toEqual(['waiting', 1]);
+    for (const [tries, kind] of [
+      [2, 'waiting'],
+      [3, 'over'],
+    ]) {
+      await open.database.query('update activity set detail_retry_at = now() where athlete_id = $1', [
+        claim.athlete_id,
+      ]);
+      await jobs.release(claim);
+      claim = (await jobs.claim(claim.id, claim.fence, LEASE_MS)) as ImportClaim;
+      expect([(await run(claim, made)).kind, calls]).toEqual([kind, tries]);
+    }
+    expect(await rowsOf(claim)).toMatchObject([{ detail_status: 'set_aside', detail_attempts: 3 }]);
+  });
+
   const lost: ReadonlyArray<readonly [string, (claim: ImportClaim) => Promise<unknown>]> = [
     ['the import was cancelled', ({ athlete_id, id }) => jobs.cancel(athlete_id, id)],
     [

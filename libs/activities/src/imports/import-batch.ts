@@ -3,6 +3,7 @@ import { AppError, ClaimLost, type Database, type Sql, type TimeScale } from '#p
 import { type ActivitySource, type CallContext, type CallFailure, isForbidden } from '#vendors';
 import { type ActivityOwner, type ActivityStore, type Pending, type PendingNow } from '../activity-store.js';
 import { nextPosition, PAGE } from '../list-position.js';
+import { requestActivity } from '../request-activity.js';
 import { type ImportCursor, positionOf, unreadableIn } from './import-cursor.js';
 import { type ImportJobs } from './import-jobs.js';
 import { type ImportNews } from './import-news.js';
@@ -127,7 +128,7 @@ export class ImportBatch {
 
   private async fetchDetail(pending: PendingNow): Promise<BatchOutcome | undefined> {
     const { source, store, jobs } = this.parts;
-    const detail = await source.activity(this.context, pending.external_activity_id);
+    const detail = await requestActivity(source, this.context, pending.external_activity_id);
     if (detail.kind !== 'ok') return this.notFetched({ pending, part: 'detail' }, detail);
     await this.commit(async (sql) => {
       await store.saveDetail(sql, this.owner, detail.value, pending.asked_at);

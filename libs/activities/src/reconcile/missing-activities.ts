@@ -3,6 +3,7 @@ import { Athletes } from '#connections';
 import { LOGGER, type Logger } from '#platform';
 import { type CallFailure, type CallOutcome, isForbidden, ok } from '#vendors';
 import { ActivityStore } from '../activity-store.js';
+import { requestActivity } from '../request-activity.js';
 import { type ListedRange } from './history-listing.js';
 import { ReconciliationCalls } from './reconciliation-calls.js';
 import { type HistoryClaim, HistoryRows } from './history-rows.js';
@@ -57,7 +58,7 @@ export class MissingActivities {
   ): Promise<CallFailure | undefined> {
     const { athlete_id: athleteId, provider } = claim;
     const outcome = await this.calls.ask(provider, { athleteId, signal }, (source, context) =>
-      source.activity(context, externalId),
+      requestActivity(source, context, externalId),
     );
     if (outcome.kind === 'ok') {
       const { answer, askedAt } = outcome.value;
