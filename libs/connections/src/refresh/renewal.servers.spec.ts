@@ -70,6 +70,19 @@ function spy(after: () => Promise<void>) {
   return { http, answers: () => answers };
 }
 
+/** An HTTP client for a vendor whose clock, and so `expires_at`, is behind by `seconds`. */
+function vendorBehind(seconds: number): Http {
+  return {
+    async call(request) {
+      const outcome = await plainHttp.call(request);
+      if (outcome.kind !== 'answered') return outcome;
+      const json = JSON.parse(outcome.answer.body.toString()) as { expires_at?: number };
+      if (json.expires_at !== undefined) json.expires_at -= seconds;
+      return { ...outcome, answer: { ...outcome.answer, body: Buffer.from(JSON.stringify(json)) } };
+    },
+  };
+}
+
 describe('AccessTokens.access', () => {
   it('returns the stored access token without a call while it has not expired', async () => {
     const { athlete, token } = await connected('oura', { expired: false });
@@ -84,6 +97,20 @@ describe('AccessTokens.access', () => {
     expect(await tokenIn(worker.tokens.access(athlete, 'oura'))).toBe(token);
     await expire(athlete, 3 * 60);
     expect(await tokenIn(worker.tokens.access(athlete, 'oura'))).not.toBe(token);
+  });
+
+  it('renews a token of Strava once, also if the clock of the database is twelve hours ahead of Strava’s', async () => {
+    const slow = await harness.worker({ http: vendorBehind(12 * 3_600) });
+    const athlete = await newAthlete(slow);
+    const vendorId = await harness.simulator.newAthlete('strava');
+    await connect(harness, slow, athlete, 'strava', { athlete_id: vendorId });
+    for (const calls of [0, 1]) {
+      const before = await tokenCalls('strava');
+      await slow.tokens.access(athlete, 'strava');
+      await slow.tokens.access(athlete, 'strava');
+      expect((await tokenCalls('strava')) - before).toBe(calls);
+      await expire(athlete);
+    }
   });
 
   it('returns revoked for an access to the token of an athlete without a connection', async () => {

@@ -5,7 +5,7 @@ insert into connection as c (
 )
 values (
   $1, $2, $3, $4, $5, $6, $7,
-  least(to_timestamp($8::float8), clock_timestamp() + $9::float8 * interval '1 second')
+  coalesce(clock_timestamp() + $9::float8 * interval '1 second', to_timestamp($8::float8))
 )
 on conflict on constraint connection_one_per_provider do update
 set

@@ -7,7 +7,7 @@ set
   refresh_token = coalesce($4, refresh_token),
   -- Without a new refresh token the old one stays, encrypted with its old key.
   key_version = case when $4::text is null then key_version else $5::integer end,
-  expires_at = least(to_timestamp($6::float8), clock_timestamp() + $7::float8 * interval '1 second'),
+  expires_at = coalesce(clock_timestamp() + $7::float8 * interval '1 second', to_timestamp($6::float8)),
   token_fence = $2,
   refresh_leased_until = case when refresh_fence = $2 then null else refresh_leased_until end,
   refresh_failed_at = null,
