@@ -119,7 +119,7 @@ export class Activities {
   }
 }
 
-const CURSOR = /^(\d{1,14})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+const CURSOR = /^(-?\d{1,14})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 function cursorAt({ start_time, id }: ActivityView): string {
   return Buffer.from(`${start_time.getTime()}.${id}`).toString('base64url');

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Sql } from '#platform';
+import { type Sources } from '#vendors';
 import { newAthlete } from '../../../test/harness/athletes.js';
 import { modelRuns } from '../../../test/harness/model-runs.js';
 import { openTestDatabase, type OpenDatabase } from '../../../test/harness/test-database.js';
 import { anActivity as activity, atStrava } from './activities.harness.js';
+import { Activities } from './activities.js';
 import { type ActivityOwner, ActivityStore } from './activity-store.js';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 18, 12, minute));
@@ -39,6 +41,21 @@ describe('the rows of activities', () => {
     const athleteId = await anAthlete();
     await store.saveSummaries(open.database, atStrava(athleteId), [activity()], at(1));
     expect((await rowsOf(athleteId))[0]?.external_activity_id).toBe('9007199254740993');
+  });
+
+  it('the page after an activity from the last second of 1969 begins behind it', async () => {
+    const athleteId = await anAthlete();
+    const starts = ['1970-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '1900-01-01T00:00:00Z'];
+    const history = starts.map((start, n) => activity({ id: `${n}`, startTime: new Date(start) }));
+    await store.saveSummaries(open.database, atStrava(athleteId), history, at(1));
+    const activities = new Activities(open.database, {} as Sources);
+    const listed: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await activities.list(athleteId, { limit: 1, cursor });
+      listed.push(...page.items.map(({ external_activity_id }) => external_activity_id ?? ''));
+      cursor = page.next_cursor;
+    }
+    expect(listed).toEqual(['0', '1', '2']);
   });
 
   it('a summary that comes several times makes one row, also if it comes twice in one page', async () => {
