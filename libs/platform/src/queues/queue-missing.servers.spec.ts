@@ -78,6 +78,14 @@ describe('queueMissing', () => {
     expect(await idsIn('wait')).toEqual(['one']);
   });
 
+  it('queueMissing queues a job at once that a worker with a clock a day ahead has delayed by a quarter of an hour', async () => {
+    const clockAheadMs = 24 * LATER_MS;
+    await add('one', { delay: clockAheadMs + 900_000 });
+    await add('two', { delay: 24 * LATER_MS - 60_000 });
+    await queueMissing(queue, [job('one'), job('two')]);
+    expect(await Promise.all([stateOf('one'), stateOf('two')])).toEqual(['waiting', 'delayed']);
+  });
+
   it('queueMissing leaves jobs that wait, are delayed or are worked on where they are', async () => {
     await add('at work');
     await queue.getNextJob();
