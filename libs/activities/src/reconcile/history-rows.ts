@@ -16,6 +16,8 @@ const missingFromList = prepared(
       and provider = $5
       and external_activity_id is not null
       and start_time >= coalesce($2, '-infinity'::timestamptz)
+      -- The list began at this time ($6).
+      and start_time < $6
       and asked_at < $3
       and (confirm_after is null or confirm_after <= clock_timestamp())
     order by start_time desc
@@ -91,8 +93,8 @@ export class HistoryRows {
   }
 
   beginning({ claimed_at, is_whole }: HistoryClaim): HistoryProgress {
-    const before = Math.ceil(claimed_at.getTime() / 1_000) + AHEAD_S;
-    return { begun_at: claimed_at.toISOString(), is_whole, before, page: 1 };
+    const begun_at = claimed_at.toISOString();
+    return { begun_at, is_whole, before: firstBefore(begun_at), page: 1 };
   }
 
   /** Stores the position after a page. Returns the progress. Throws ClaimLost. */
@@ -112,7 +114,8 @@ export class HistoryRows {
     since: Date | null,
     { begun_at }: HistoryProgress,
   ): Promise<string[]> {
-    const values = [athleteId, since, begun_at, MOST_MISSING, provider];
+    const until = new Date(firstBefore(begun_at) * 1_000);
+    const values = [athleteId, since, begun_at, MOST_MISSING, provider, until];
     const { rows } = await this.database.query<{ external_activity_id: string }>(missingFromList, values);
     return rows.map(({ external_activity_id }) => external_activity_id);
   }
@@ -146,4 +149,9 @@ export class HistoryRows {
       reconcile_progress = null`;
     return this.claims.end(claim, set, [is_whole]);
   }
+}
+
+/** The position at which a reconciliation's list begins. Later activities are not listed, so they must not count as missing. */
+function firstBefore(begunAt: string): number {
+  return Math.ceil(Date.parse(begunAt) / 1_000) + AHEAD_S;
 }

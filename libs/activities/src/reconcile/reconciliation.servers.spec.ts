@@ -235,6 +235,22 @@ describe('a reconciliation with the list of the vendor', () => {
     expect(await counts()).toEqual({ activities: 60, isDone: true });
   });
 
+  it.each([
+    ['twelve years', 12 * 365, []],
+    ['a day', 1, ['future']],
+  ])(
+    'an activity that its device dated %s ahead is requested by id only if the list goes back from there',
+    async (_, days, requested) => {
+      const startTime = new Date(Date.now() + days * 24 * HOUR_MS);
+      const ahead = anActivity({ id: 'future', startTime });
+      await store.saveDetail(open.database, atStrava(athleteId), ahead, new Date(0));
+      detail = (id) => ok(anActivity({ id, startTime }));
+      await reconciliation().runOnce();
+      expect(detailsAsked()).toEqual(requested);
+      expect(await counts()).toEqual({ activities: 451, isDone: true });
+    },
+  );
+
   it('a reconciliation does not request an activity by id if it is listed but cannot be parsed', async () => {
     history = history.map((one) => (one.id === '7' ? { ...one, isUnreadable: true } : one));
     await reconciliation().runOnce();
@@ -242,10 +258,11 @@ describe('a reconciliation with the list of the vendor', () => {
     expect(await counts()).toEqual({ activities: 450, isDone: true });
   });
 
-  const odd: ReadonlyArray<readonly [string, () => CallFailure]> = [
+  const odd: ReadonlyArray<readonly [string, () => CallOutcome<DetailedActivity>]> = [
     ['cannot be read', () => MALFORMED],
     ['fails at Strava', () => OUTAGE],
     ['is forbidden', () => FORBIDDEN],
+    ['is answered with another one', () => ok(anActivity({ id: '8' }))],
   ];
 
   it.each(odd)(
