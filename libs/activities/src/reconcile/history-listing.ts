@@ -9,8 +9,8 @@ import { type HistoryClaim, type HistoryProgress, HistoryRows } from './history-
 
 const DAY_MS = 86_400_000;
 const RECENT_DAYS = 30;
-// An activity may pass the end of the vendor's list between two calls.
-const MARGIN_DAYS = 1;
+// An activity may pass the end of the vendor's list between two calls, and the clock of the database may be two days behind the vendor's.
+const MARGIN_DAYS = 3;
 
 /** A completely listed range of an athlete's history. */
 export interface ListedRange {

@@ -438,6 +438,15 @@ describe('a reconciliation with the list of the vendor', () => {
     expect(await counts()).toEqual({ activities: 449, isDone: true });
   });
 
+  it('activities past the end of the vendor’s list do not count as missing if the clock of the database is two days behind', async () => {
+    list = { events: 'uploads', history: 'since connection', listedDays: 10 };
+    await connectedDaysAgo(60);
+    history = history.slice(0, (10 - 2) * 24);
+    await reconciliation().runOnce();
+    expect(asked).toEqual(['list']);
+    expect(await counts()).toEqual({ activities: 450, isDone: true });
+  });
+
   it('a reconciliation stores the details that the list has, so that nothing is left for an import', async () => {
     list = { events: 'uploads', history: 'since connection', listedDays: 10 };
     await connectedDaysAgo(60);
