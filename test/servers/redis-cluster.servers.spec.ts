@@ -13,7 +13,6 @@ import {
   QueueModule,
   type RedisClient,
   subscribeToWakeUps,
-  SystemClock,
   timeScale,
   wakeUpPublisher,
 } from '#platform';
@@ -144,7 +143,7 @@ describe('a Redis Cluster of three masters', () => {
     const prompts = new PromptLimiter(redis, scale, logger);
     const kinds = await Promise.all([1, 2, 3].map(async () => (await prompts.take(athleteId, 1_000)).kind));
     expect(kinds.sort()).toEqual(['busy', 'taken', 'taken']);
-    const pace = new Pace(redis, new Budgets([budgetOf('oura')]), new SystemClock(), scale);
+    const pace = new Pace(redis, new Budgets([budgetOf('oura')]), scale);
     await pace.waitForTurn('oura', AbortSignal.timeout(30_000));
   });
 

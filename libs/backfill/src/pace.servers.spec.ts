@@ -24,9 +24,10 @@ function pace(): Pace {
     limit,
     resetsAt: new Date(NOW.getTime() + HOUR_MS),
   }));
-  const budget = { policy, gauges: () => Promise.resolve(gauges) } as unknown as VendorBudget;
+  const nowMs = () => NOW.getTime();
+  const budget = { policy, nowMs, gauges: () => Promise.resolve(gauges) } as unknown as VendorBudget;
   const budgets = { of: () => budget } as unknown as Budgets;
-  return new Pace(redis, budgets, { nowMs: () => NOW.getTime() }, timeScale(1));
+  return new Pace(redis, budgets, timeScale(1));
 }
 
 it('a backfill waits for its turn at its own vendor, not for the turns at another', async () => {

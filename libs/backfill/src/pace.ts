@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, LuaScript, REDIS, type RedisClient, TIME_SCALE, type TimeScale } from '#platform';
+import { LuaScript, REDIS, type RedisClient, TIME_SCALE, type TimeScale } from '#platform';
 import { Budgets, windowLeft } from '#rate-limit';
 import { type VendorId } from '#vendors';
 
@@ -19,7 +19,6 @@ export class Pace {
   constructor(
     @Inject(REDIS) private readonly redis: RedisClient,
     private readonly budgets: Budgets,
-    private readonly clock: Clock,
     @Inject(TIME_SCALE) private readonly scale: TimeScale,
   ) {}
 
@@ -29,7 +28,7 @@ export class Pace {
     const gauges = await budget.gauges();
     const { policy } = budget;
     const outlook = { policy, gauges, class: 'backfill', scale: this.scale.factor } as const;
-    const { calls, ms } = windowLeft(new Date(this.clock.nowMs()), outlook);
+    const { calls, ms } = windowLeft(new Date(budget.nowMs()), outlook);
     if (calls === 0) return;
     const gapMs = Math.max(this.scale.wait(SHORTEST_GAP_MS), (SPREAD_OVER * ms) / calls);
     const waitMs = await takeTurn.run(this.redis, [`${provider}:stream_backfill:next`], [gapMs, ms]);

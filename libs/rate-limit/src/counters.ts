@@ -313,6 +313,10 @@ export class Counters {
     this.cached.adopt(text);
   }
 
+  nowMs(): number {
+    return this.cached.nowMs();
+  }
+
   async gauges(): Promise<Gauge[]> {
     return (await this.readings()).map(({ gauge }) => gauge);
   }

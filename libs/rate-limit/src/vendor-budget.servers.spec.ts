@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { timeScale } from '#platform';
 import { VENDORS } from '#vendors';
@@ -49,6 +49,20 @@ describe('VendorBudget', () => {
     expect(granted(await atOnce(50, request('live')))).toHaveLength(5);
     const last = await one.budget.requestPermit(call('live'));
     expect(last).toMatchObject({ kind: 'notNow', window: 'read 15min' });
+  });
+
+  it('the budget tells Redis’ time although the clock of its process is an hour ahead', async () => {
+    await freshLedger();
+    const { budget, redis } = await worker({ policy: policyWithoutBoundaries({ '15min': 50, day: 10 }) });
+    const { now } = Date;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
+    try {
+      await budget.requestPermit(call('live'));
+      const [seconds] = await redis.time();
+      expect(Math.abs(budget.nowMs() - Number(seconds) * 1_000)).toBeLessThan(600_000);
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('the budget names the window that stays full longest, and charges no counter when one counter is full', async () => {

@@ -229,6 +229,11 @@ export class VendorBudget {
     return this.lastDate;
   }
 
+  /** Redis' time, which the ends of the gauges' windows have. Before the first charge of this process, its own time. */
+  nowMs(): number {
+    return this.counters.nowMs();
+  }
+
   gauges(): Promise<Gauge[]> {
     return this.counters.gauges();
   }

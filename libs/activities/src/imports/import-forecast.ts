@@ -41,7 +41,7 @@ export class ImportForecast {
       const gauges = await budget.gauges();
       const { policy } = budget;
       const outlook = { policy, gauges, class: 'import', scale: this.scale.factor } as const;
-      return eta(all, new Date(), outlook) ?? null;
+      return eta(all, new Date(budget.nowMs()), outlook) ?? null;
     } catch (err) {
       if (!isRedisAway(err)) throw err;
       this.logger.debug({ err }, 'no import forecast: the budget cannot be read');
