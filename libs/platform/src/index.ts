@@ -39,6 +39,7 @@ export {
 } from './changes/changes.js';
 export { ClockDifferences, type ClockRange } from './clock/clock-differences.js';
 export { Clock, SystemClock, timeScale, type TimeScale } from './clock/clock.js';
+export { SignedTimes } from './clock/signed-times.js';
 export { type Config, redactConfig } from './config/config.js';
 export { environment, foreignNames } from './config/environment.js';
 export { loadConfig } from './config/load-config.js';

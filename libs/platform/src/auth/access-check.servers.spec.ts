@@ -27,7 +27,7 @@ afterAll(() => redis.disconnect());
 /** Sends requests with the token of one athlete. Each request returns the answer of the check, and the headers that were set. */
 async function requests() {
   const throttle = new ThrottleCheck(new Throttle(redis, logger), { encryptionKeys: [] });
-  const verifier = new TokenVerifier({ keys: { secret: SECRET } }, new SystemClock());
+  const verifier = new TokenVerifier({ keys: { secret: SECRET } }, new SystemClock(), logger);
   const check = new AccessCheck(verifier, undefined, undefined, throttle);
   const authorization = `Bearer ${await tokenFor(randomUUID(), {}, SECRET)}`;
   return (access?: 'admin') => {

@@ -9,8 +9,9 @@ import {
 import { APP_GUARD, Reflector } from '@nestjs/core';
 import { type FastifyReply } from 'fastify';
 import { Clock } from '../clock/clock.js';
-import { CONFIG } from '../process/surroundings.module.js';
+import { CONFIG, LOGGER } from '../process/surroundings.module.js';
 import { type Config } from '../config/config.js';
+import { type Logger } from '../logging/logger.js';
 import { ThrottleCheck } from '../throttle/throttle.module.js';
 import { TokenVerifier } from './token-verifier.js';
 import {
@@ -179,8 +180,9 @@ class AuthGuard implements CanActivate {
   providers: [
     {
       provide: TokenVerifier,
-      inject: [CONFIG, Clock],
-      useFactory: (config: Config, clock: Clock) => new TokenVerifier(config.auth, clock),
+      inject: [CONFIG, Clock, LOGGER],
+      useFactory: (config: Config, clock: Clock, logger: Logger) =>
+        new TokenVerifier(config.auth, clock, logger),
     },
     AccessCheck,
     { provide: APP_GUARD, useClass: AuthGuard },

@@ -11,15 +11,22 @@ import {
   SignJWT,
   UnsecuredJWT,
 } from 'jose';
+import { register } from 'prom-client';
 import { SystemClock } from '../clock/clock.js';
 import { Unauthenticated } from '../errors/app-error.js';
+import { createLogger } from '../logging/logger.js';
 import { SigningKeysUnavailable, TokenVerifier } from './token-verifier.js';
 
 const SECRET = 'a-secret-for-tests-of-at-least-32-characters';
 const SUBJECT = '0b1d2c3e-4f50-4a61-8b72-93a4b5c6d7e8';
 const key = (secret: string) => new TextEncoder().encode(secret);
+const silent = createLogger({ level: 'silent', process: 'test' });
 const verifier = (auth = {}) =>
-  new TokenVerifier({ keys: { secret: SECRET }, issuer: 'us', audience: 'api', ...auth }, new SystemClock());
+  new TokenVerifier(
+    { keys: { secret: SECRET }, issuer: 'us', audience: 'api', ...auth },
+    new SystemClock(),
+    silent,
+  );
 
 const nowSeconds = () => Math.floor(Date.now() / 1_000);
 const valid = () => ({ sub: SUBJECT, iss: 'us', aud: 'api', iat: nowSeconds(), exp: nowSeconds() + 600 });
@@ -129,9 +136,43 @@ describe('a token signed with the shared secret', () => {
     await expect(verifier().verify(await token())).rejects.toBeInstanceOf(Unauthenticated);
   });
 
+  it('TokenVerifier counts and logs the difference of the clocks if a token is issued in the future, and not for an old or forged token', async () => {
+    const lines: Array<Record<string, unknown>> = [];
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[0]) };
+    const logger = createLogger({ level: 'warn', process: 'test', destination });
+    const counting = new TokenVerifier({ keys: { secret: SECRET } }, new SystemClock(), logger);
+    const refusals = async () => {
+      const text = await register.getSingleMetricAsString('signed_time_refusals_seconds');
+      return Number(/_count\{signer="token",clock="behind"\} (\d+)/.exec(text)?.[1]);
+    };
+    const before = await refusals();
+    const inTenMinutes = { iat: nowSeconds() + 600, exp: nowSeconds() + 1_200 };
+    for (const [more, counted, secret] of [
+      [inTenMinutes, 1, SECRET],
+      // Issuers that write both claims; jose refuses the `nbf` first.
+      [{ ...inTenMinutes, nbf: inTenMinutes.iat }, 2, SECRET],
+      [{ nbf: inTenMinutes.iat }, 2, SECRET],
+      [{ iat: nowSeconds() - 900, exp: nowSeconds() - 300 }, 2, SECRET],
+      [inTenMinutes, 2, 'another-secret-of-at-least-32-characters'],
+    ] as const) {
+      const token = await signed({ ...valid(), ...more }, secret);
+      await expect(counting.verify(token)).rejects.toBeInstanceOf(Unauthenticated);
+      expect((await refusals()) - before).toBe(counted);
+    }
+    expect(lines).toEqual([
+      expect.objectContaining({
+        level: 'warn',
+        signer: 'token',
+        clock: 'behind',
+        seconds: expect.any(Number),
+      }),
+    ]);
+    expect(Math.abs(Number(lines[0]?.seconds) - 600)).toBeLessThan(30);
+  });
+
   it('TokenVerifier does not recall a remembered token that has expired', async () => {
     const clock = { at: Date.now(), nowMs: () => clock.at };
-    const remembering = new TokenVerifier({ keys: { secret: SECRET } }, clock);
+    const remembering = new TokenVerifier({ keys: { secret: SECRET } }, clock, silent);
     const token = await signed(valid());
     await remembering.verify(token);
     expect(remembering.recall(token)).toBeDefined();

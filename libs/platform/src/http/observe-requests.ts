@@ -1,4 +1,5 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { LineLimit } from '../logging/line-limit.js';
 import { type Logger, withoutRedaction } from '../logging/logger.js';
 import { Counter, Histogram } from 'prom-client';
 import { randomUUID } from 'node:crypto';
@@ -104,20 +105,12 @@ const LINE_EVERY_MS = 1_000;
  * has the number of refusals that were not logged since the previous line.
  */
 export class RefusalLog {
-  private nextAtMs = -Infinity;
-  private withoutLine = 0;
+  private readonly lines = new LineLimit(LINE_EVERY_MS);
 
   /** Undefined if this refusal must not be logged; otherwise the number of refusals skipped since the previous log line. */
-  count(status: number, nowMs = performance.now()): number | undefined {
+  count(status: number, nowMs?: number): number | undefined {
     refused.inc({ status });
-    if (nowMs < this.nextAtMs) {
-      this.withoutLine += 1;
-      return undefined;
-    }
-    this.nextAtMs = nowMs + LINE_EVERY_MS;
-    const skipped = this.withoutLine;
-    this.withoutLine = 0;
-    return skipped;
+    return this.lines.admit(nowMs);
   }
 }
 
