@@ -196,10 +196,10 @@ export const GUARDS = [
     name: 'webhook-signature',
     protects: 'Anybody sends events in the name of WHOOP.',
     file: 'libs/vendors/src/whoop/webhook.ts',
-    find: '  return timingSafeEqual(given, expected);',
-    replace: '  return timingSafeEqual(given, given) || timingSafeEqual(given, expected);',
+    find: '  return timingSafeEqual(given, expected) ?',
+    replace: '  return timingSafeEqual(given, given) || timingSafeEqual(given, expected) ?',
     spec: 'libs/vendors/src/whoop/webhook.spec.ts',
-    title: 'isSignedByWhoop rejects a signature made with another secret',
+    title: 'signedByWhoopAtMs rejects a signature made with another secret',
   },
   {
     name: 'event-once',

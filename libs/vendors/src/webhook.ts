@@ -52,6 +52,11 @@ export type WebhookRefusal = 'not found' | 'unauthenticated' | 'forbidden';
 /** `ping`: the vendor only checks that we answer; nothing is read or stored. */
 export type WebhookVerdict = 'genuine' | 'ping' | WebhookRefusal;
 
+/** The signature is valid and covers this time. The inbox refuses a delivery whose time is too far from its clock. */
+interface SignedAt {
+  readonly signedAtMs: number;
+}
+
 export type WebhookChallenge = { readonly answer: Readonly<Record<string, string>> } | WebhookRefusal;
 
 /** A vendor's webhook. The inbox (`libs/webhooks`) stores, orders and retries its events. */
@@ -62,7 +67,7 @@ export interface Webhook<Config extends VendorConfig = VendorConfig> {
   readonly lanes: number;
   /** The vendor issues a secret with each subscription; it is stored sealed, and `verify` gets it. */
   readonly signsPerSubscription?: true;
-  verify(delivery: WebhookDelivery, secrets: WebhookSecrets<Config>, nowMs: number): WebhookVerdict;
+  verify(delivery: WebhookDelivery, secrets: WebhookSecrets<Config>): WebhookVerdict | SignedAt;
   /** Returns no event if the body is about an object that we do not handle. Throws InvalidInput with the names of the invalid fields. */
   read(body: string): readonly WebhookEvent[];
   /** Answers the GET with which the vendor confirms a subscription. Absent: the vendor sends none. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Sql, SystemClock } from '#platform';
+import { createLogger, SignedTimes, type Sql, SystemClock } from '#platform';
 import { newAthlete } from '../../../test/harness/athletes.js';
 import { modelRuns } from '../../../test/harness/model-runs.js';
 import { openTestDatabase, type OpenDatabase } from '../../../test/harness/test-database.js';
@@ -65,7 +65,7 @@ describe('EventQueue', () => {
       open.database,
       { secretsOf: () => Promise.resolve([]) },
       SENDERS_CONFIG,
-      new SystemClock(),
+      new SignedTimes([], new SystemClock(), createLogger({ level: 'silent', process: 'test' })),
       () => undefined,
     );
     for (const vendorId of OWNERS)

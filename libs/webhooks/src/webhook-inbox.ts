@@ -1,4 +1,4 @@
-import { type Clock, type Database, loadSql, originNow } from '#platform';
+import { type Database, loadSql, originNow, type SignedTimes } from '#platform';
 import {
   isVendor,
   type ProductConfig,
@@ -15,6 +15,10 @@ import { webhookEvents } from './webhook-metrics.js';
 
 const receiveEvent = loadSql(import.meta.url, './sql/receive-event.sql');
 
+// A captured delivery cannot be replayed after this time.
+const REPLAY_WINDOW_MS = 300_000;
+const SIGNED_TOLERANCE = { earlierMs: REPLAY_WINDOW_MS, laterMs: REPLAY_WINDOW_MS };
+
 type ReceiveOutcome = 'received' | 'duplicate' | 'ignored';
 
 /**
@@ -26,7 +30,7 @@ export class WebhookInbox {
     private readonly database: Database,
     private readonly subscriptions: Pick<SubscriptionStore, 'secretsOf'>,
     private readonly config: Pick<ProductConfig, 'vendors'>,
-    private readonly clock: Clock,
+    private readonly times: Pick<SignedTimes, 'accepts'>,
     private readonly wakeWorkers: (vendor: VendorId) => void,
   ) {}
 
@@ -62,10 +66,15 @@ export class WebhookInbox {
     this.wakeWorkers(vendor);
   }
 
-  private async verdictOf({ vendor, part }: VendorWebhook, delivery: WebhookDelivery) {
+  private async verdictOf(
+    { vendor, part }: VendorWebhook,
+    delivery: WebhookDelivery,
+  ): Promise<WebhookVerdict> {
     const subscriptionSecrets = part.signsPerSubscription ? await this.subscriptions.secretsOf(vendor) : [];
     const secrets = { config: this.config.vendors[vendor], subscriptionSecrets };
-    return part.verify(delivery, secrets, this.clock.nowMs());
+    const verdict = part.verify(delivery, secrets);
+    if (typeof verdict === 'string') return verdict;
+    return this.times.accepts(vendor, verdict.signedAtMs, SIGNED_TOLERANCE) ? 'genuine' : 'unauthenticated';
   }
 
   private async keep(

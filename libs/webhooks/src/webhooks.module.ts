@@ -15,6 +15,7 @@ import {
   OperatorActions,
   REDIS,
   type RedisClient,
+  SignedTimes,
   subscribeToWakeUps,
   Sweeps,
   TIME_SCALE,
@@ -75,7 +76,8 @@ const channelOf = (vendor: VendorId) => `webhooks:${vendor}` as const;
         logger: Logger,
       ) => {
         const wakeUp = wakeUpPublisher(config.redis, redis, logger);
-        return new WebhookInbox(database, subscriptions, config, clock, (vendor) =>
+        const times = new SignedTimes(vendorsWith('webhook'), clock, logger);
+        return new WebhookInbox(database, subscriptions, config, times, (vendor) =>
           wakeUp(channelOf(vendor)),
         );
       },

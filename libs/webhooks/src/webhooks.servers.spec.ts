@@ -1,12 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { register } from 'prom-client';
 import {
+  type Clock,
   createLogger,
   createRedis,
   type Database,
   DependencyUnavailable,
   fenceRejected,
+  type Logger,
   MessageMalformed,
+  SignedTimes,
   type Sql,
   subscribeToWakeUps,
   SystemClock,
@@ -14,7 +18,7 @@ import {
   wakeUpPublisher,
   Worker,
 } from '#platform';
-import { type VendorId, VENDORS, vendorsWith, type Webhook } from '#vendors';
+import { type VendorId, VENDORS, vendorsWith, type Webhook, type WebhookDelivery } from '#vendors';
 import { newAthlete } from '../../../test/harness/athletes.js';
 import { eventually } from '../../../test/harness/eventually.js';
 import { Proxy } from '../../../test/harness/proxy.js';
@@ -98,9 +102,14 @@ describe.each(vendorsWith('webhook'))('the inbox and the worker of events of %s'
     await open.database.query('truncate webhook_event, webhook_owner, webhook_subscription');
   });
 
-  const inbox = (wakeWorkers: (vendor: VendorId) => void = () => undefined) => {
+  const inbox = (
+    wakeWorkers: (vendor: VendorId) => void = () => undefined,
+    clock: Clock = new SystemClock(),
+    to: Logger = logger,
+  ) => {
     const secrets = { secretsOf: () => Promise.resolve([SENDERS_SECRET]) };
-    return new WebhookInbox(open.database, secrets, SENDERS_CONFIG, new SystemClock(), wakeWorkers);
+    const times = new SignedTimes([vendor], clock, to);
+    return new WebhookInbox(open.database, secrets, SENDERS_CONFIG, times, wakeWorkers);
   };
   const receive = async (...events: SentEvent[]) => {
     for (const one of events) expect(await inbox().receive(vendor, deliveryOf(vendor, one))).toBe('genuine');
@@ -175,6 +184,40 @@ describe.each(vendorsWith('webhook'))('the inbox and the worker of events of %s'
     expect(await inbox().receive('nobody', genuine)).toBe('not found');
     expect(await rows()).toEqual([]);
   });
+
+  const secrets = { config: SENDERS_CONFIG.vendors[vendor], subscriptionSecrets: [SENDERS_SECRET] };
+  const verdictOf = (delivery: WebhookDelivery) =>
+    (VENDORS[vendor].webhook as Webhook).verify(delivery, secrets);
+  const itIfTimesAreSigned = typeof verdictOf(deliveryOf(vendor)) === 'string' ? it.skip : it;
+
+  itIfTimesAreSigned(
+    `refuses a delivery of ${vendor} signed more than five minutes earlier or later by our clock, counts the difference, and logs one line`,
+    async () => {
+      const lines: Array<Record<string, unknown>> = [];
+      const destination = { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[0]) };
+      const warning = createLogger({ level: 'warn', process: 'test', destination });
+      const delivery = deliveryOf(vendor);
+      const { signedAtMs } = verdictOf(delivery) as { signedAtMs: number };
+      const clock = { nowMs: () => signedAtMs };
+      const one = inbox(undefined, clock, warning);
+      const at = (aheadMs: number, sent = delivery) => {
+        clock.nowMs = () => signedAtMs + aheadMs;
+        return one.receive(vendor, sent);
+      };
+      for (const aheadMs of [300_001, 600_000, -300_001, -86_400_000])
+        expect(await at(aheadMs)).toBe('unauthenticated');
+      // A wrong signature says nothing about a clock.
+      expect(await at(600_000, { ...delivery, body: `${delivery.body} ` })).toBe('unauthenticated');
+      expect(await rows()).toEqual([]);
+      expect(lines).toEqual([
+        expect.objectContaining({ level: 'warn', signer: vendor, clock: 'ahead', seconds: 300 }),
+      ]);
+      const metric = await register.getSingleMetricAsString('signed_time_refusals_seconds');
+      for (const state of ['ahead', 'behind'])
+        expect(metric).toContain(`_count{signer="${vendor}",clock="${state}"} 2`);
+      for (const aheadMs of [300_000, -300_000]) expect(await at(aheadMs)).toBe('genuine');
+    },
+  );
 
   it(`stores nothing of an event of an unconnected owner at ${vendor}, counts it as ignored, and keeps it once the owner has connected`, async () => {
     webhookEvents.reset();

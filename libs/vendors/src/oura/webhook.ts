@@ -6,8 +6,6 @@ import { headerOf, type ObjectType, type Webhook } from '../webhook.js';
 import { verificationTokenOf } from './verification-token.js';
 import { ouraSubscriptions } from './webhook-subscriptions.js';
 
-// A captured delivery cannot be replayed after this time.
-const REPLAY_WINDOW_MS = 300_000;
 // Seconds have ten digits until the year 2286.
 const DIGITS_OF_SECONDS = 10;
 
@@ -19,18 +17,15 @@ interface SignedDelivery {
   readonly signature: string;
 }
 
-/** True if Oura signed timestamp and body with the client's secret, at most five minutes before or after `nowMs`. */
-export function isSignedByOura(
+/** The time at which Oura signed timestamp and body with the client's secret. Undefined if the signature is not Oura's. */
+export function signedByOuraAtMs(
   { body, timestamp, signature }: SignedDelivery,
   clientSecret: string,
-  nowMs: number,
-): boolean {
-  if (!/^\d{10,13}$/.test(timestamp)) return false;
-  const sentAtMs = Number(timestamp) * (timestamp.length === DIGITS_OF_SECONDS ? 1_000 : 1);
-  if (Math.abs(nowMs - sentAtMs) > REPLAY_WINDOW_MS) return false;
-  if (!/^[0-9a-f]{64}$/i.test(signature)) return false;
+): number | undefined {
+  if (!/^\d{10,13}$/.test(timestamp) || !/^[0-9a-f]{64}$/i.test(signature)) return undefined;
   const expected = createHmac('sha256', clientSecret).update(timestamp).update(body).digest();
-  return timingSafeEqual(Buffer.from(signature, 'hex'), expected);
+  if (!timingSafeEqual(Buffer.from(signature, 'hex'), expected)) return undefined;
+  return Number(timestamp) * (timestamp.length === DIGITS_OF_SECONDS ? 1_000 : 1);
 }
 
 const WireEvent = z.object({
@@ -71,12 +66,12 @@ const OBJECTS: ReadonlyMap<string, ObjectType> = new Map([
 export const ouraWebhook: Webhook = {
   objects: [...OBJECTS.values()],
   lanes: 8,
-  verify({ body, headers, pathSecret }, { config: { client } }, nowMs) {
+  verify({ body, headers, pathSecret }, { config: { client } }) {
     if (pathSecret !== undefined) return 'not found';
     const timestamp = headerOf(headers, 'x-oura-timestamp');
     const signature = headerOf(headers, 'x-oura-signature');
-    const isGenuine = client && isSignedByOura({ body, timestamp, signature }, client.secret, nowMs);
-    return isGenuine ? 'genuine' : 'unauthenticated';
+    const signedAtMs = client && signedByOuraAtMs({ body, timestamp, signature }, client.secret);
+    return signedAtMs === undefined ? 'unauthenticated' : { signedAtMs };
   },
   read(body) {
     const { type, dataType, objectId, userId, eventTime, dedupeKey } = readOuraEvent(body);

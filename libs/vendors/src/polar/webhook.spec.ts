@@ -45,7 +45,6 @@ describe('the verdict about a delivery of Polar', () => {
     polarWebhook.verify(
       { body, headers, pathSecret },
       { config: {} as VendorConfig, subscriptionSecrets: keys },
-      0,
     );
   const signed = { 'polar-webhook-event': 'EXERCISE', 'polar-webhook-signature': signature };
 

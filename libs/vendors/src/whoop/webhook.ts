@@ -3,8 +3,6 @@ import { z } from 'zod';
 import { parseBody } from '#platform';
 import { type Aspect, headerOf, type Webhook } from '../webhook.js';
 
-// A captured delivery cannot be replayed after this time.
-const REPLAY_WINDOW_MS = 300_000;
 const DIGEST_BYTES = 32;
 
 interface SignedDelivery {
@@ -15,17 +13,16 @@ interface SignedDelivery {
   readonly signature: string;
 }
 
-/** True if WHOOP signed these bytes with the client's secret, and the timestamp differs from now by at most five minutes. */
-export function isSignedByWhoop(
+/** The time at which WHOOP signed these bytes with the client's secret. Undefined if the signature is not WHOOP's. */
+export function signedByWhoopAtMs(
   { body, timestamp, signature }: SignedDelivery,
   clientSecret: string,
-  nowMs: number,
-): boolean {
-  if (!/^\d{13}$/.test(timestamp) || Math.abs(nowMs - Number(timestamp)) > REPLAY_WINDOW_MS) return false;
+): number | undefined {
+  if (!/^\d{13}$/.test(timestamp)) return undefined;
   const given = Buffer.from(signature, 'base64');
-  if (given.length !== DIGEST_BYTES) return false;
+  if (given.length !== DIGEST_BYTES) return undefined;
   const expected = createHmac('sha256', clientSecret).update(timestamp).update(body).digest();
-  return timingSafeEqual(given, expected);
+  return timingSafeEqual(given, expected) ? Number(timestamp) : undefined;
 }
 
 const WireEvent = z.object({
@@ -65,12 +62,12 @@ const ASPECTS: ReadonlyMap<string, Aspect> = new Map([
 export const whoopWebhook: Webhook = {
   objects: ['sleep'],
   lanes: 8,
-  verify({ body, headers, pathSecret }, { config: { client } }, nowMs) {
+  verify({ body, headers, pathSecret }, { config: { client } }) {
     if (pathSecret !== undefined) return 'not found';
     const timestamp = headerOf(headers, 'x-whoop-signature-timestamp');
     const signature = headerOf(headers, 'x-whoop-signature');
-    const isGenuine = client && isSignedByWhoop({ body, timestamp, signature }, client.secret, nowMs);
-    return isGenuine ? 'genuine' : 'unauthenticated';
+    const signedAtMs = client && signedByWhoopAtMs({ body, timestamp, signature }, client.secret);
+    return signedAtMs === undefined ? 'unauthenticated' : { signedAtMs };
   },
   read(body) {
     const { type, id, userId, traceId } = readWhoopEvent(body);
