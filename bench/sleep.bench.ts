@@ -134,7 +134,7 @@ async function measureUpsert() {
       Array.from({ length: BATCH }, (_, n) => {
         const payload = { ...nightOf(from + n), capturedAt } as never;
         const event = { eventId: randomUUID(), payload };
-        return sessionOf(event, Buffer.from(JSON.stringify(event)), 0);
+        return sessionOf(event, Buffer.from(JSON.stringify(event)), Date.now());
       }),
     );
   const raw = { sessions: [] as number[], bare: [] as number[], both: [] as number[] };

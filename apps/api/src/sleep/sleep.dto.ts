@@ -25,7 +25,7 @@ export class SleepIngestRequest {
   @ApiPropertyOptional({
     format: 'date-time',
     description:
-      'The time at which the source had this version of the night. The version with the later time wins. Default: the time at which the night is received',
+      'The time at which the source had this version of the night. The version with the later time wins. A time in the future counts as the time at which the night is received, which is also the default',
   })
   capturedAt?: string;
 

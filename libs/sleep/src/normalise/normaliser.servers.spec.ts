@@ -111,6 +111,16 @@ describe('the sleep pipeline', () => {
     expect(row?.captured_at.getTime()).toBe(raw?.time.getTime());
   });
 
+  it('a night that a client dates a day ahead keeps out no later night without capturedAt', async () => {
+    await world.startWorker();
+    const capturedAt = new Date((await world.natsNow()).getTime() + 86_400_000).toISOString();
+    await world.publish({ ...night, durationMinutes: 400, capturedAt });
+    await world.settled();
+    await world.publish(night);
+    await world.settled();
+    expect(await nights()).toMatchObject([{ duration_minutes: 420 }]);
+  });
+
   it('an older raw night never overwrites a newer raw night, and the newer night is published last', async () => {
     await world.startWorker();
     const at = (hour: number) => `2025-10-02T${String(hour).padStart(2, '0')}:00:00Z`;

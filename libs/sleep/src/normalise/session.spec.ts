@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { type SleepRawReceived } from '../contract/sleep-raw-received.js';
 import { qualityScoreOf, sessionOf, vendorOf } from './session.js';
 
 describe('a session of a raw event', () => {
@@ -45,17 +46,29 @@ describe('a session of a raw event', () => {
     });
   });
 
-  it('a night without capturedAt gets the time at which the stream received it, not the time of the api process', () => {
-    const payload = {
-      userId: 'u',
-      date: '2025-10-02',
-      durationMinutes: 420,
-      capturedAt: '2025-10-02T08:00:00Z',
-    };
-    const capturedAtMs = Date.parse(payload.capturedAt);
-    const ofClient = { eventId: 'e', payload };
-    expect(sessionOf(ofClient, new Uint8Array(), 5)).toMatchObject({ capturedAtMs });
-    const ofApi = { ...ofClient, capturedOnReceipt: true } as const;
-    expect(sessionOf(ofApi, new Uint8Array(), 5)).toMatchObject({ capturedAtMs: 5 });
+  describe('its time of capture', () => {
+    const capturedAt = '2025-10-02T08:00:00Z';
+    const capturedAtMs = Date.parse(capturedAt);
+    const night = { userId: 'u', date: '2025-10-02', durationMinutes: 420, capturedAt };
+    const record = { vendor: 'oura' as const, id: 'r', revision: 1, nap: false, state: 'scored' as const };
+    const timeOf = (event: Omit<SleepRawReceived, 'eventId'>, receivedAtMs: number) =>
+      sessionOf({ eventId: 'e', ...event }, new Uint8Array(), receivedAtMs).capturedAtMs;
+
+    it('a night without capturedAt gets the time at which the stream received it, not the time of the api process', () => {
+      expect(timeOf({ payload: night, capturedOnReceipt: true }, capturedAtMs + 5)).toBe(capturedAtMs + 5);
+    });
+
+    it('a client’s capturedAt counts until the time of receipt, and a later one as that time', () => {
+      for (const [receivedAtMs, counted] of [
+        [capturedAtMs + 1, capturedAtMs],
+        [capturedAtMs, capturedAtMs],
+        [capturedAtMs - 86_400_000, capturedAtMs - 86_400_000],
+      ] as const)
+        expect(timeOf({ payload: night }, receivedAtMs)).toBe(counted);
+    });
+
+    it('the time of a vendor’s record stays as the vendor gave it, also if it is later than the receipt', () => {
+      expect(timeOf({ payload: { ...night, record } }, capturedAtMs - 86_400_000)).toBe(capturedAtMs);
+    });
   });
 });

@@ -27,13 +27,15 @@ export interface SleepSession {
   readonly receivedAtMs: number;
 }
 
-/** `receivedAtMs`: the time at which the stream got the event. It replaces a missing time of capture. */
+/** `receivedAtMs`: the time at which the stream got the event. It replaces a missing time of capture, or a client's that is later. */
 export function sessionOf(
   { eventId, payload, capturedOnReceipt }: SleepRawReceived,
   bytes: Uint8Array,
   receivedAtMs: number,
 ): SleepSession {
   const { userId, date, durationMinutes, capturedAt, raw, record } = payload;
+  const capturedAtMs =
+    capturedAt === undefined || capturedOnReceipt === true ? receivedAtMs : Date.parse(capturedAt);
   return {
     userId,
     source: record?.vendor ?? 'ingest',
@@ -45,8 +47,9 @@ export function sessionOf(
     nap: record?.nap ?? false,
     state: record?.state ?? 'scored',
     revision: record?.revision ?? 0,
-    capturedAtMs:
-      capturedAt === undefined || capturedOnReceipt === true ? receivedAtMs : Date.parse(capturedAt),
+    // A client whose clock is a day ahead would otherwise refuse all other versions of its nights for a day. A vendor's times are compared
+    // only with each other.
+    capturedAtMs: record ? capturedAtMs : Math.min(capturedAtMs, receivedAtMs),
     payloadHash: hashOf(bytes),
     eventId,
     raw: raw === undefined ? null : JSON.stringify(raw),
