@@ -148,6 +148,7 @@ describe('webhook events about sleep', () => {
         revision: 0,
         captured_at: CLAIMED_AT,
         state: 'scored',
+        quality_score: 80,
         date: objectId,
         content,
         is_of_dates: true,

@@ -89,5 +89,17 @@ export function newestOfEach(sessions: readonly SleepSession[]): SleepSession[] 
 function isNewer(one: SleepSession, other: SleepSession): boolean {
   if (one.revision !== other.revision) return one.revision > other.revision;
   if (one.capturedAtMs !== other.capturedAtMs) return one.capturedAtMs > other.capturedAtMs;
-  return one.payloadHash > other.payloadHash;
+  const more = completenessOf(one) - completenessOf(other);
+  return more === 0 ? one.payloadHash > other.payloadHash : more > 0;
+}
+
+/**
+ * Decides between two versions of a record with the same time: the one with a score is the later one. A vendor may score a record without
+ * a new time, or its score may have an earlier time than the record itself.
+ */
+export function completenessOf({
+  state,
+  qualityScore,
+}: Pick<SleepSession, 'state' | 'qualityScore'>): number {
+  return (state === 'pending' ? 0 : 2) + (qualityScore === null ? 0 : 1);
 }

@@ -37,6 +37,7 @@ const held = (date: string, score?: number, more: Partial<HeldRecord> = {}): Hel
   // Later than the claim: an event came during the reconciliation.
   captured_at: new Date('2026-11-19T09:00:00Z'),
   state: 'scored',
+  quality_score: score ?? null,
   date,
   content: hash('md5', JSON.stringify({ date, score, source: 'polar', qualityScore: score })),
   is_of_dates: true,
@@ -91,4 +92,30 @@ describe('SliceComparison of a vendor that does not date its changes', () => {
     const again = { ...CLAIM, connected_at: '2026-11-15 12:00:00.123456+00' };
     expect((await compare([], ours, again)).fetched).toEqual(['2026-11-18']);
   });
+});
+
+it('SliceComparison publishes a record with a score that ours lacks, although the vendor dates both versions alike', async () => {
+  const at = new Date('2026-11-18T06:00:00Z');
+  const listed = (date: string, qualityScore: number | null, state: SleepRecord['state'] = 'scored') => ({
+    ...undated(date, 0),
+    ...{ updatedAt: at, qualityScore, state },
+  });
+  const ours = (date: string, score?: number, state: SleepRecord['state'] = 'scored') =>
+    held(date, score, { captured_at: at, state });
+  const { published } = await compare(
+    [
+      ...[listed('2026-11-12', 70), listed('2026-11-13', null), listed('2026-11-14', null, 'pending')],
+      ...[listed('2026-11-15', 70), listed('2026-11-16', 71), listed('2026-11-17', null)],
+    ],
+    [
+      // We have as much as the vendor, or more.
+      ...[ours('2026-11-12', 70), ours('2026-11-13', 70), ours('2026-11-14')],
+      ...[
+        ours('2026-11-15'),
+        ours('2026-11-16', undefined, 'pending'),
+        ours('2026-11-17', undefined, 'pending'),
+      ],
+    ],
+  );
+  expect(published.map(({ date }) => date)).toEqual(['2026-11-15', '2026-11-16', '2026-11-17']);
 });

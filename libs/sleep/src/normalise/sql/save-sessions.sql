@@ -43,5 +43,9 @@ set
   payload_hash = excluded.payload_hash,
   event_id = excluded.event_id,
   raw = excluded.raw
-where (kept.revision, kept.captured_at, kept.payload_hash)
-  < (excluded.revision, excluded.captured_at, excluded.payload_hash)
+-- `completenessOf` in session.ts says why a score decides before the hash.
+where (kept.revision, kept.captured_at, kept.state <> 'pending', kept.quality_score is not null, kept.payload_hash)
+  < (
+    excluded.revision, excluded.captured_at, excluded.state <> 'pending', excluded.quality_score is not null,
+    excluded.payload_hash
+  )
