@@ -123,6 +123,29 @@ describe('nights that a deletion has changed', () => {
     expect((await published()).at(-1)).toEqual(['normalized-stored', 421]);
   });
 
+  it('a run ends although a published night cannot be deleted from the table, and the next run publishes nothing again', async () => {
+    await world.publish(night());
+    await world.settled();
+    await forget(new IngestedSleepRecords(world.database));
+    await world.rows(`
+      create function keep_row() returns trigger language plpgsql as 'begin return null; end'`);
+    await world.rows(
+      'create trigger kept before delete on sleep_untold for each row execute function keep_row()',
+    );
+    let hasEnded = false;
+    const run = unpublished.runOnce().then(() => (hasEnded = true));
+    try {
+      await eventually('the run has ended', () => hasEnded);
+    } finally {
+      await world.rows('drop trigger kept on sleep_untold');
+      await world.rows('drop function keep_row');
+      await run;
+    }
+    await unpublished.runOnce();
+    expect(await world.rows('select 1 from sleep_untold')).toEqual([]);
+    expect(await removed()).toEqual([DATE]);
+  });
+
   it('publishes a removed night after NATS is back', async () => {
     await world.publish(night());
     await world.settled();

@@ -58,7 +58,8 @@ export class UnpublishedNights implements OnApplicationBootstrap {
   async runOnce(): Promise<void> {
     for (let nights = await this.next(); nights.length > 0; nights = await this.next()) {
       await this.publisher.publish(nights.map((night) => correctionOf(night, night.because)));
-      await this.forget(nights);
+      // Every night has changed again since it was read, or cannot be deleted. The next run publishes it, so that no run is endless.
+      if ((await this.forget(nights)) === 0) return;
     }
   }
 
@@ -66,11 +67,13 @@ export class UnpublishedNights implements OnApplicationBootstrap {
     return (await this.database.query<UnpublishedNight>(listUnpublished, [AT_ONCE])).rows;
   }
 
-  private async forget(nights: readonly UnpublishedNight[]): Promise<void> {
-    await this.database.query(forgetPublished, [
+  /** Returns the number of nights that are forgotten. */
+  private async forget(nights: readonly UnpublishedNight[]): Promise<number> {
+    const { count } = await this.database.query(forgetPublished, [
       texts(nights.map(({ user_id }) => user_id)),
       unquoted(nights.map(({ date }) => date)),
       unquoted(nights.map(({ because }) => because)),
     ]);
+    return count;
   }
 }
