@@ -273,6 +273,43 @@ describe('messages in NATS of people who have been deleted', () => {
       expect(await rowsOf(leaver)).toHaveLength(1);
     });
 
+    it('an erasure that begins while the end of an earlier one waits stays open, because NATS was asked before it', async () => {
+      await world.publish(night(leaver));
+      await world.settled();
+      await world.stopWorkers();
+      const departure = await leave(null, false);
+      const { first } = await world.database.transaction(async (sql) => {
+        await sql.query('select from sleep_erasure where user_id = $1 for update', [leaver]);
+        const erasing = erase(departure);
+        await eventually('NATS was asked, and the end of the erasure waits for the row', async () => {
+          const { count } = await world.database.query(
+            `select from pg_stat_activity
+             where datname = current_database() and wait_event_type = 'Lock' and query like '%update sleep_erasure%'`,
+          );
+          return count > 0;
+        });
+        // The stream gets this night after the question to NATS and before the second deletion.
+        await world.publish(night(leaver, { date: '2025-10-05' }));
+        await new IngestedSleepRecords(world.database).deleteSome(sql, leaver);
+        return { first: erasing };
+      });
+      await first;
+      const open = () =>
+        world.rows("select 1 from sleep_erasure where user_id = $1 and received_until = 'infinity'", [
+          leaver,
+        ]);
+      expect(await open()).toHaveLength(1);
+      await world.startWorker();
+      await world.publish(night(leaver, { date: '2025-10-06' }));
+      await world.settled();
+      expect(await rowsOf(leaver)).toEqual([]);
+      await erase(departure);
+      expect(await open()).toEqual([]);
+      await world.publish(night(leaver, { date: '2025-10-07' }));
+      await world.settled();
+      expect(await rowsOf(leaver)).toHaveLength(1);
+    });
+
     it('stores nights of an athlete who is back under another id, for example after an issuer was configured', async () => {
       await erase(await leave(null));
       await world.rows("insert into athlete (id, issuer, subject) values ($1, 'configured since', $2)", [
