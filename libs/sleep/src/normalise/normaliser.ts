@@ -20,12 +20,13 @@ import {
   undeliveredDurable,
   withoutRedaction,
 } from '#platform';
+import { NATIVE_VENDORS } from '../contract/native-vendor.js';
 import { type SleepRawReceived, sleepRawReceived } from '../contract/sleep-raw-received.js';
 import { deadLetter, type Refusal, storedAt } from '../dead-letter.js';
 import { announcementsOf } from './announcements.js';
 import { type Item, itemOf, logFieldsOf } from './item.js';
 import { newestOfEach } from './session.js';
-import { type SleepStore } from './sleep-store.js';
+import { type Saved, type SleepStore } from './sleep-store.js';
 import { NightPublisher } from './night-publisher.js';
 
 export const NORMALISE_DURABLE = 'normalize-sleep-durable';
@@ -54,6 +55,16 @@ const RESULTS: readonly NormaliseResult[] = ['success', 'schema_invalid', 'retry
 startAtZero(
   messages,
   RESULTS.map((result) => ({ result, ...LABELS })),
+);
+
+const refusedNights = new Counter({
+  name: 'sleep_refused_nights_total',
+  help: 'Nights that were not stored although their events are valid',
+  labelNames: ['source', 'reason'],
+});
+startAtZero(
+  refusedNights,
+  ['ingest', ...NATIVE_VENDORS].map((source) => ({ source, reason: 'erased' })),
 );
 
 export function countMessages(result: NormaliseResult, count = 1): void {
@@ -120,11 +131,19 @@ export class Normaliser {
   private async storeAndPublish(items: readonly Item[]): Promise<void> {
     const sessions = items.map(({ session }) => session);
     const saved = await this.store.save(newestOfEach(sessions));
+    this.countErased(saved);
     const redelivered = new Set(
       items.filter(({ message }) => message.redelivered).map(({ session }) => session.eventId),
     );
     const carried = new Map(items.map((item) => [item.session.eventId, carriedBy(item)]));
     await this.publisher.publish(announcementsOf(saved, sessions, redelivered), carried);
+  }
+
+  /** The line names no person, because it stays longer than the person's data. */
+  private countErased({ erased }: Saved): void {
+    if (erased.length === 0) return;
+    for (const { source, count } of erased) refusedNights.inc({ source, reason: 'erased' }, count);
+    this.logger.info({ erased }, 'nights not stored, because the data of their person or vendor was deleted');
   }
 
   /** Throws if a server is away. The consumer then holds the messages until that server is back, and uses up no delivery. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, DependencyUnavailable, loadSql, prepared, type Sql } from '#platform';
 import { type NightVendor } from '../contract/night-events.js';
 import { keyColumns, type NightKey, sessionColumns, texts, unquoted } from './columns.js';
-import { type SleepSession } from './session.js';
+import { type NightSource, type SleepSession } from './session.js';
 
 export const saveSessions = loadSql(import.meta.url, './sql/save-sessions.sql');
 const deriveNights = loadSql(import.meta.url, './sql/derive-nights.sql');
@@ -60,6 +60,13 @@ export interface Saved {
   readonly keys: readonly NightKey[];
   /** The present state of each night in `keys` whose event differs from the key's. */
   readonly others: readonly Night[];
+  /** Sessions that were not stored because their data was deleted. */
+  readonly erased: readonly ErasedSessions[];
+}
+
+interface ErasedSessions {
+  readonly source: NightSource;
+  readonly count: number;
 }
 
 /**
@@ -85,10 +92,10 @@ export class SleepStore {
     const records = sessions.filter(({ source }) => source !== 'ingest');
     return this.database.transaction(async (sql) => {
       await sql.query(records.length > 0 ? EXCLUSIVE : SHARED);
-      await sql.query(saveSessions, sessionColumns(sessions));
+      const { rows: erased } = await sql.query<ErasedSessions>(saveSessions, sessionColumns(sessions));
       const keys = keysOf(sessions, await datesOf(sql, records));
       const { rows } = await sql.query<Night>(deriveNights, keyColumns(keys));
-      return { keys, others: rows };
+      return { keys, others: rows, erased };
     });
   }
 

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { jetstream, type StoredMsg } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
+import { register } from 'prom-client';
 import { newAthlete } from '../../../../test/harness/athletes.js';
 import { eventually } from '../../../../test/harness/eventually.js';
 import { PostgresServer } from '../../../../test/harness/postgres-server.js';
 import { canShiftClocks } from '../../../../test/harness/shifted-clock.js';
 import { SleepWorld } from '../../../../test/harness/sleep-world.js';
-import { DependencyUnavailable, EventBus, type Sweeps } from '#platform';
+import { createLogger, DependencyUnavailable, EventBus, type Sweeps } from '#platform';
 import { sleepRawReceived } from '../contract/sleep-raw-received.js';
 import { Erasures } from './erasures.js';
 import { SleepStore } from '../normalise/sleep-store.js';
@@ -271,6 +272,31 @@ describe('messages in NATS of people who have been deleted', () => {
       await world.publish(night(leaver));
       await world.settled();
       expect(await rowsOf(leaver)).toHaveLength(1);
+    });
+
+    it('counts the nights that it refuses by their source, and logs at most a line for each batch, without the person', async () => {
+      await world.stopWorkers();
+      await erase(await leave(null));
+      const refused = async (source: string) => {
+        const text = await register.getSingleMetricAsString('sleep_refused_nights_total');
+        return Number(new RegExp(`{source="${source}",reason="erased"} (\\d+)`).exec(text)?.[1]);
+      };
+      const before = { ingest: await refused('ingest'), oura: await refused('oura') };
+      for (const date of ['2025-10-01', '2025-10-02', '2025-10-03'])
+        await world.publish(night(leaver, { date }));
+      await world.publish(ofOura(leaver));
+      await world.publish(night(other));
+      const lines: Array<Record<string, unknown>> = [];
+      const destination = { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[0]) };
+      await world.startWorker({ logger: createLogger({ level: 'info', process: 'test', destination }) });
+      await world.settled();
+      expect([(await refused('ingest')) - before.ingest, (await refused('oura')) - before.oura]).toEqual([
+        3, 1,
+      ]);
+      const counts = lines.flatMap(({ erased }) => (erased as Array<{ count: number }> | undefined) ?? []);
+      expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(4);
+      expect(JSON.stringify(lines)).not.toContain(leaver);
+      expect(await rowsOf(other)).toHaveLength(1);
     });
 
     it('an erasure that begins while the end of an earlier one waits stays open, because NATS was asked before it', async () => {
