@@ -178,6 +178,21 @@ describe('POST /__sim/limits', () => {
     },
   );
 
+  it('POST /__sim/limits with a leeway lets a vendor allow more calls than its headers say, until a reset', async () => {
+    const statuses = async () => {
+      const { accessToken } = await sim.connect();
+      const answers = [];
+      for (let call = 0; call < 4; call += 1) answers.push(await sim.get('/api/v3/athlete', accessToken));
+      expect(answers[0]?.headers.get('x-readratelimit-limit')).toBe('1,1000');
+      return answers.map(({ status }) => status);
+    };
+    await sim.sim('/limits', { vendor: 'strava', read_15min: 1, leeway: 2 });
+    expect(await statuses()).toEqual([200, 200, 200, 429]);
+    await sim.sim('/reset');
+    await sim.sim('/limits', { vendor: 'strava', read_15min: 1 });
+    expect(await statuses()).toEqual([200, 429, 429, 429]);
+  });
+
   it('POST /__sim/limits answers 400 to unknown buckets and negative limits and names them', async () => {
     const { status, body } = await refused('/limits', { vendor: 'strava', read_hour: 5, read_day: -1 });
     expect(status).toBe(400);

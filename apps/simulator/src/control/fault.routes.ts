@@ -5,7 +5,7 @@ import { readFaultOrder } from './fault-order.js';
 import { invalid } from './control-error.js';
 
 const AnyVendor = z.enum(VENDORS);
-const ChangedLimits = z.looseObject({ vendor: AnyVendor });
+const ChangedLimits = z.looseObject({ vendor: AnyVendor, leeway: z.int().min(0).optional() });
 const WebhookTarget = z.object({ vendor: AnyVendor, url: z.url({ protocol: /^https?$/ }) });
 
 export function faultControls(app: FastifyInstance, core: Core): void {
@@ -21,11 +21,12 @@ export function faultControls(app: FastifyInstance, core: Core): void {
   });
 
   app.post('/limits', (request) => {
-    const { vendor, ...limits } = ChangedLimits.parse(request.body ?? {});
+    const { vendor, leeway, ...limits } = ChangedLimits.parse(request.body ?? {});
     const known = core.limits.names(vendor);
     const problems = Object.entries(limits).flatMap(([name, limit]) => problemWith(name, limit, known));
     if (problems.length > 0) throw invalid(...problems);
     for (const [name, limit] of Object.entries(limits)) core.limits.change(vendor, name, limit as number);
+    if (leeway !== undefined) core.limits.allowMore(vendor, leeway);
     return { vendor, ...core.limits.of(vendor) };
   });
 

@@ -40,6 +40,7 @@ interface Counter {
 export class Limits implements StatePart<[string, number][]> {
   private readonly plans = new Map<Vendor, readonly BucketPlan[]>();
   private readonly changed = new Map<string, number>();
+  private readonly leeway = new Map<Vendor, number>();
   private readonly counters = new Map<string, Counter>();
 
   constructor(
@@ -55,6 +56,7 @@ export class Limits implements StatePart<[string, number][]> {
   /** Restores the vendors' own limits and empties the counters. */
   reset(): void {
     this.changed.clear();
+    this.leeway.clear();
     this.counters.clear();
   }
 
@@ -84,6 +86,11 @@ export class Limits implements StatePart<[string, number][]> {
     this.changed.set(`${vendor} ${plan.name}`, limit);
   }
 
+  /** The vendor allows so many calls more than its headers say. A restart forgets it. */
+  allowMore(vendor: Vendor, calls: number): void {
+    this.leeway.set(vendor, calls);
+  }
+
   /**
    * Charges one call to the named buckets, even if the call is refused. The vendors document that a refused call counts
    * towards the day. Their usage headers can also exceed the limit of the short window.
@@ -91,6 +98,8 @@ export class Limits implements StatePart<[string, number][]> {
   charge(vendor: Vendor, names: readonly string[], token?: string): Verdict {
     const touched = this.buckets(vendor).filter((plan) => names.includes(plan.name));
     const uses = touched.map((plan) => this.use(vendor, plan, token, 1));
+    const leeway = this.leeway.get(vendor) ?? 0;
+    const isOver = ({ used, limit }: BucketUse) => used > limit + leeway;
     const refusedBy = uses.filter(isOver).sort((a, b) => b.window.resetsAtMs - a.window.resetsAtMs)[0];
     this.judge.charged(
       vendor,
@@ -135,8 +144,4 @@ export class Limits implements StatePart<[string, number][]> {
   private buckets(vendor: Vendor): readonly BucketPlan[] {
     return this.plans.get(vendor) ?? [];
   }
-}
-
-function isOver({ used, limit }: BucketUse): boolean {
-  return used > limit;
 }
