@@ -25,3 +25,4 @@ export { budgetConnection, RateLimitModule } from './rate-limit.module.js';
 export { type TrafficView } from './traffic.js';
 export { VendorBudget } from './vendor-budget.js';
 export { VendorShare } from './vendor-share.js';
+export { BOUNDARY_WAIT_MS, LOOK_FOR_DUE_MS } from './windows.js';

@@ -2,7 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { VENDORS } from '#vendors';
 import { ceiling } from './ceilings.js';
-import { chargeableFromMs, guardMs, straddledAt, windowAt, windowsAt } from './windows.js';
+import { beginsWithRequest } from './policy.js';
+import {
+  BOUNDARY_WAIT_MS,
+  chargeableFromMs,
+  guardMs,
+  LOOK_FOR_DUE_MS,
+  straddledAt,
+  windowAt,
+  windowsAt,
+} from './windows.js';
 
 const strava = VENDORS.strava.limits;
 const polar = VENDORS.polar.limits;
@@ -38,6 +47,34 @@ describe('windowAt', () => {
 
   it('the guard around a window boundary is two seconds, scaled, and at least 50 ms', () => {
     expect([guardMs(1), guardMs(10), guardMs(900)]).toEqual([2_000, 200, 50]);
+  });
+
+  it('a call at any moment around a boundary gets past it within BOUNDARY_WAIT_MS, with a second to spare', () => {
+    const midnight = Date.parse('2026-11-19T00:00:00.000Z');
+    for (const { limits } of Object.values(VENDORS)) {
+      const counters = limits.counters.filter((counter) => !beginsWithRequest(counter));
+      if (counters.length === 0) continue;
+      const guard = guardMs(1, counters);
+      for (let nowMs = midnight - 10_000; nowMs < midnight + 10_000; nowMs += 50) {
+        const delayMs = chargeableFromMs(nowMs, windowsAt(counters, nowMs, 1), guard) - nowMs;
+        expect(delayMs + 1_000).toBeLessThanOrEqual(BOUNDARY_WAIT_MS);
+      }
+    }
+  });
+
+  it('of ten looks for due work in a row, at most two meet a boundary of a window, whenever the first look was', () => {
+    const midnight = Date.parse('2026-11-19T00:00:00.000Z');
+    for (const { limits } of Object.values(VENDORS)) {
+      const counters = limits.counters.filter((counter) => !beginsWithRequest(counter));
+      if (counters.length === 0) continue;
+      for (let firstMs = midnight; firstMs < midnight + 900_000; firstMs += 500) {
+        const looks = Array.from({ length: 10 }, (_, index) => firstMs + index * LOOK_FOR_DUE_MS);
+        const delayed = looks.filter(
+          (nowMs) => chargeableFromMs(nowMs, windowsAt(counters, nowMs, 1), guardMs(1, counters)) > nowMs,
+        );
+        expect(delayed.length).toBeLessThanOrEqual(2);
+      }
+    }
   });
 });
 

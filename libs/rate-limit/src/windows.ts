@@ -44,6 +44,16 @@ function windowOf(id: number, seconds: number, scale: number): Window {
 
 /** No permit is fresh for longer. */
 export const LONGEST_GUARD_MS = 2_000;
+/**
+ * A caller that waits this long gets past a boundary on the clock. No call is charged for two guards before it and one after it, and the
+ * request for a permit takes up to a second itself. The end of a window that began with a request may take longer.
+ */
+export const BOUNDARY_WAIT_MS = 3 * LONGEST_GUARD_MS + 1_000;
+/**
+ * How often work that calls vendors looks for due rows. It is no multiple of a window's length: otherwise one look after the other could meet
+ * a boundary.
+ */
+export const LOOK_FOR_DUE_MS = 53_000;
 const SHORTEST_GUARD_MS = 50;
 // Until an answer shows when the vendor's window began: the permit of the first request stays fresh for 2 s, the request takes up to 2 s, and
 // if it is given back, the next one begins the vendor's window up to 2 s later. A network takes as long at any TIME_SCALE.

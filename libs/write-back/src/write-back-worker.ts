@@ -10,6 +10,7 @@ import {
   type Worker,
   Workers,
 } from '#platform';
+import { BOUNDARY_WAIT_MS } from '#rate-limit';
 import {
   type CallContext,
   type CallFailure,
@@ -40,8 +41,6 @@ const STORING_MS = 2 * SECOND_MS;
 const BUDGET_AWAY_RETRY_MS = 60 * SECOND_MS;
 const RETRY_AFTER_MS = 5 * 60 * SECOND_MS;
 const MOST_ATTEMPTS = 5;
-// Longer than the guards before and after a window's boundary, 2 s each.
-const WAIT_MS = 5 * SECOND_MS;
 
 type AttemptResult =
   | { readonly kind: WriteBackOutcome; readonly reason: string | null }
@@ -77,7 +76,7 @@ export class WriteBackWorker implements OnApplicationBootstrap {
   ) {
     this.worker = workers.of<WriteBackClaim, AttemptResult>({
       name: 'write-backs',
-      lease: { ms: LEASE_MS, atLeastMs: LONGEST_CALL_MS + WAIT_MS + STORING_MS },
+      lease: { ms: LEASE_MS, atLeastMs: LONGEST_CALL_MS + BOUNDARY_WAIT_MS + STORING_MS },
       everyMs: EVERY_MS,
       claim: (leaseMs) => store.claim(leaseMs),
       renew: (claim, leaseMs) => store.renew(claim, leaseMs),
@@ -134,7 +133,7 @@ export class WriteBackWorker implements OnApplicationBootstrap {
     const context: CallContext = {
       athleteId,
       class: 'import',
-      waitMs: WAIT_MS,
+      waitMs: BOUNDARY_WAIT_MS,
       claim: () => this.store.renew(claim, this.worker.leaseMs),
     };
     const source = this.sources.activities(claim.provider);

@@ -14,6 +14,7 @@ import {
   type Worker,
   type Workers,
 } from '#platform';
+import { LOOK_FOR_DUE_MS } from '#rate-limit';
 import { VENDOR_IDS } from '#vendors';
 import { type SecretPlace, type Vault } from '../crypto/vault.js';
 import { type Provider } from '../oauth/provider.js';
@@ -22,7 +23,6 @@ import { type TokenEndpoint } from '../oauth/token-endpoint.js';
 
 const claimRevocation = loadSql(import.meta.url, '../sql/claim-revocation.sql');
 
-const EVERY_MS = 60_000;
 const LEASE_MS = 30_000;
 const FIRST_DELAY_MS = 60_000;
 const LONGEST_DELAY_MS = 6 * 3_600_000;
@@ -92,7 +92,7 @@ export class Revocations {
     this.work = {
       name: 'revocations',
       lease: { ms: LEASE_MS, atLeastMs: 2 * CALL_MS },
-      everyMs: EVERY_MS,
+      everyMs: LOOK_FOR_DUE_MS,
       claim: (leaseMs) => this.claim(null, leaseMs),
       renew: (claim, leaseMs) => this.rows.renew(database, claim.id, claim, leaseMs),
       run: (claim) => this.revoke(claim),

@@ -1,12 +1,12 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG, LOGGER, type Logger, TIME_SCALE, type TimeScale, Workers } from '#platform';
+import { LOOK_FOR_DUE_MS } from '#rate-limit';
 import { type CallOutcome, ok, type ProductConfig, reconciliationWork, Sources } from '#vendors';
 import { NATIVE_VENDORS, type NativeVendor } from '../contract/native-vendor.js';
 import { type ReconciliationClaim, ReconciliationStore } from './reconciliation-store.js';
 import { SliceComparison } from './slice-comparison.js';
 
 const DAY_MS = 86_400_000;
-const LOOK_FOR_DUE_MS = 60_000;
 const EVERY_MS = DAY_MS;
 // A slice is mostly one page of a list. The smallest page of all vendors has 25 records, and a request covers a day and a half more on both sides.
 const SLICE_DAYS = 20;

@@ -1,5 +1,5 @@
 import { type z } from 'zod';
-import { type GrantedPermit, type PermitOutcome } from '#rate-limit';
+import { BOUNDARY_WAIT_MS, type GrantedPermit, type PermitOutcome } from '#rate-limit';
 import { type OutboundAnswer, type OutboundCaller } from '#reliability';
 import { type Vendor } from '../vendor.js';
 import { type SubscriptionCall } from '../webhook.js';
@@ -7,8 +7,6 @@ import { type CallFailure, type CallOutcome, ok } from './call-outcome.js';
 import { type ReadFault, VendorAnswers } from './vendor-answer.js';
 import { type CallBudget } from './vendor-calls.js';
 
-// Longer than the guards before and after a window's boundary, 2 s each.
-const BUDGET_WAIT_MS = 5_000;
 const BUDGET_UNAVAILABLE_RETRY_MS = 5_000;
 // A missing subscription delays the events of all athletes.
 const CALL = { endpoint: 'subscriptions', class: 'live', userId: null } as const;
@@ -26,7 +24,7 @@ export function subscriptionCall(
   return async (request, read) => {
     let granted: GrantedPermit | undefined;
     const permit = async (signal?: AbortSignal) => {
-      const outcome = await budget.waitForPermit(CALL, { waitMs: BUDGET_WAIT_MS, signal });
+      const outcome = await budget.waitForPermit(CALL, { waitMs: BOUNDARY_WAIT_MS, signal });
       if (outcome.kind === 'granted') granted = outcome;
       return outcome;
     };

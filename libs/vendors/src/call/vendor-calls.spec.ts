@@ -2,6 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import { createLogger, timeScale } from '#platform';
 import {
+  BOUNDARY_WAIT_MS,
   type GrantedPermit,
   type NotNow,
   type Permit,
@@ -183,9 +184,9 @@ describe('VendorCalls.call', () => {
 
   it('passes the caller’s `waitMs` of a vendor call to the budget, by default the time of a boundary', async () => {
     const { get, budget } = setUp([{}]);
-    await get({ waitMs: 7_000 });
+    await get({ waitMs: 9_000 });
     await get();
-    expect(budget.waits).toEqual([7_000, 5_000]);
+    expect(budget.waits).toEqual([9_000, BOUNDARY_WAIT_MS]);
   });
 
   it('sends a vendor call with a body as JSON, and only once if it is not repeatable', async () => {

@@ -1,5 +1,6 @@
 import { describeSpan, inSpan, type TimeScale } from '#platform';
 import {
+  BOUNDARY_WAIT_MS,
   type CallClass,
   type CounterPolicy,
   type GrantedPermit,
@@ -18,7 +19,7 @@ export interface CallContext {
   readonly athleteId: string;
   readonly class: CallClass;
   readonly signal?: AbortSignal;
-  /** The longest wait for a window's boundary or for a slot. Default: 5 s, enough for a boundary on the clock. */
+  /** The longest wait for a window's boundary or for a slot. Default: BOUNDARY_WAIT_MS, enough for a boundary on the clock. */
   readonly waitMs?: number;
   /** Called once there is a permit, before each request. If false, the permit is given back and nothing is sent. */
   readonly claim?: () => Promise<boolean>;
@@ -67,8 +68,6 @@ type Access = Extract<TokenAccess, { kind: 'token' }>;
 
 type Sent = { readonly kind: 'answered'; readonly answer: OutboundAnswer } | CallFailure;
 
-// A boundary on the clock stops calls for 6 s, so five of six calls that meet it are only delayed. A request-begun window's may last longer.
-const BOUNDARY_WAIT_MS = 5_000;
 const BUDGET_UNAVAILABLE_RETRY_MS = 5_000;
 const TOO_MANY_REQUESTS = 429;
 const MOST_REQUESTS = 2;
