@@ -78,6 +78,13 @@ describe('the reconciliation of a kind of records', () => {
     expect(outcome.pauses ?? false).toBe(pauses);
   });
 
+  it('the lane pauses no longer than until the vendor’s time has come, and as usual if the time is not known', async () => {
+    const overIn = async (retryAfterMs: number) =>
+      (await setting({ ...limit, retryAfterMs }).work.run(CLAIM, held())).overInMs;
+    expect(await overIn(4_000)).toBe(4_000);
+    expect(await overIn(0)).toBeUndefined();
+  });
+
   it('pauses the lane after an outage of our own servers, and not after another error', () => {
     const { work } = setting();
     expect(work.failed(CLAIM, new DependencyUnavailable('postgres'))).toEqual({

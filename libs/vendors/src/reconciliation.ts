@@ -43,7 +43,7 @@ type ReconciliationOutcome<Done> =
 
 /**
  * Compares our records with a vendor's list, because events may be lost. No person waits for it, so each row waits out its pauses. The
- * lane pauses as well if the reason may concern all rows of the vendor.
+ * lane pauses as well if the reason may concern all rows of the vendor, but no longer than until the vendor's time has come.
  *
  * | outcome                                      | the row continues                    | the lane |
  * | -------------------------------------------- | ------------------------------------ | -------- |
@@ -70,7 +70,13 @@ export function reconciliationWork<Claim extends Fenced, Done>(
       case 'notNow':
         // One athlete's token must not hold up the others.
         if (failure.because === 'tokenUnavailable') return { kind: 'failed' };
-        return { kind: 'notNow', afterMs: failure.retryAfterMs, pauses: true };
+        return {
+          kind: 'notNow',
+          afterMs: failure.retryAfterMs,
+          pauses: true,
+          // 0 names no time.
+          ...(failure.retryAfterMs > 0 && { overInMs: failure.retryAfterMs }),
+        };
       case 'revoked':
         return { kind: 'revoked', afterMs: firstPauseMs };
       case 'refused':

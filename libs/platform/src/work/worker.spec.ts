@@ -123,6 +123,18 @@ describe('a worker', () => {
     expect(held.size).toBe(2);
   });
 
+  it('a lane pauses no longer than the reason of its pause lasts', async () => {
+    const { worker, held } = aWork(3);
+    worker.start();
+    await turn();
+    held.get(1)?.end({ kind: 'notNow', pauses: true, overInMs: 40 });
+    await jest.advanceTimersByTimeAsync(40);
+    expect(held.size).toBe(2);
+    held.get(2)?.end({ kind: 'notNow', pauses: true, overInMs: 2 * POLL_MS });
+    await jest.advanceTimersByTimeAsync(POLL_MS);
+    expect(held.size).toBe(3);
+  });
+
   it('drain works rows until none is due, or until an outcome pauses, and returns the number of attempts', async () => {
     const run = (row: number) => Promise.resolve({ kind: 'finished', pauses: row === 2 });
     const { worker, settled } = aWork(3, { run });

@@ -21,6 +21,8 @@ export interface Outcome {
   readonly kind: string;
   /** The reason may concern all rows: the lane claims the next one only after its pause. */
   readonly pauses?: boolean;
+  /** The reason is over after this time, so the pause lasts no longer. */
+  readonly overInMs?: number;
 }
 
 /** The lease of a run, as the run sees it. */
@@ -143,7 +145,7 @@ export class Worker<Claim, Result extends Outcome> {
     const running = this.claimAndRun((leaseMs) => this.claimAny(leaseMs), onClaimed);
     const outcome = await this.tracked(running).finally(() => (this.busy[lane] = false));
     if (outcome && !outcome.pauses) return 0;
-    const pauseMs = this.scale.sweep(this.work.everyMs ?? 0);
+    const pauseMs = Math.min(this.scale.sweep(this.work.everyMs ?? 0), outcome?.overInMs ?? Infinity);
     // Otherwise no lane would look for work until the lanes before have ended theirs.
     const isNext = lane === 0 || this.busy[lane - 1] === true;
     return outcome || isNext ? pauseMs : Math.max(pauseMs, IDLE_LANE_MS);
