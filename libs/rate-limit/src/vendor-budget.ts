@@ -26,7 +26,7 @@ import { type PermitWait, waitForPermit } from './permit.js';
 import { beginsWithRequest, CALL_CLASSES, type CallClass, nameOf, type VendorPolicy } from './policy.js';
 import { readRates, type Usage } from './rate-headers.js';
 import { readTraffic, type TrafficView } from './traffic.js';
-import { type Window, type Windows } from './windows.js';
+import { freshMs, type Window, type Windows } from './windows.js';
 
 interface ClassUse {
   readonly class: CallClass;
@@ -159,7 +159,7 @@ export class VendorBudget {
 
   /** False if the request might reach the vendor in another window than the permit was charged to. */
   isFresh(permit: Permit): boolean {
-    return performance.now() - permit.askedAtMs < this.counters.guardMs;
+    return performance.now() - permit.askedAtMs < freshMs(this.counters.guardMs);
   }
 
   /**

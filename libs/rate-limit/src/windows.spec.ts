@@ -6,6 +6,7 @@ import { beginsWithRequest } from './policy.js';
 import {
   BOUNDARY_WAIT_MS,
   chargeableFromMs,
+  freshMs,
   guardMs,
   LOOK_FOR_DUE_MS,
   straddledAt,
@@ -47,6 +48,13 @@ describe('windowAt', () => {
 
   it('the guard around a window boundary is two seconds, scaled, and at least 50 ms', () => {
     expect([guardMs(1), guardMs(10), guardMs(900)]).toEqual([2_000, 200, 50]);
+  });
+
+  it('a permit stays fresh for one guard, and for 50 ms where TIME_SCALE makes a window shorter than 400 ms', () => {
+    const { counters } = VENDORS.whoop.limits;
+    expect([1, 40, 900, 10_000].map((scale) => freshMs(guardMs(scale, counters)))).toEqual([
+      2_000, 50, 50, 50,
+    ]);
   });
 
   it('a call at any moment around a boundary gets past it within BOUNDARY_WAIT_MS, with a second to spare', () => {

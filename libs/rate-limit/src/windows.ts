@@ -65,6 +65,14 @@ export function guardMs(scale: number, counters: readonly CounterPolicy[] = []):
   return Math.min(Math.max(SHORTEST_GUARD_MS, LONGEST_GUARD_MS / scale), shortestMs(counters, scale) / 8);
 }
 
+/**
+ * How long a permit stays fresh: for one guard, and for 50 ms at least, as long as a busy process takes to write a request. Only a high TIME_SCALE
+ * has shorter guards. There a late request may count in the vendor's next window.
+ */
+export function freshMs(guard: number): number {
+  return Math.max(SHORTEST_GUARD_MS, guard);
+}
+
 function shortestMs(counters: readonly CounterPolicy[], scale: number): number {
   return Math.min(...counters.map(({ seconds }) => (seconds * 1_000) / scale));
 }

@@ -248,14 +248,25 @@ describe('OutboundCaller with a real server', () => {
     },
   );
 
-  it('a call times out at its total deadline if every permit is stale', async () => {
+  it('a call whose permits are all stale times out after a few permits, which are given back', async () => {
     await caller.close();
-    caller = newCaller({ bounds: { attemptMs: 250, totalMs: 400 } });
-    const always: Meter<NoPermit> = {
-      permit: (signal) => new RecordingMeter(['stale']).permit(signal),
-    };
-    expect(await failure(caller.call(get(), always))).toBeInstanceOf(CallTimedOut);
+    caller = newCaller({ bounds: { attemptMs: 500, totalMs: 500 } });
+    const meter = new RecordingMeter(Array<'stale'>(100).fill('stale'));
+    expect(await failure(caller.call(get(), meter))).toBeInstanceOf(CallTimedOut);
+    // The pauses are 2, 4, 8 … 256 ms.
+    expect(meter.outcomes.length).toBeLessThanOrEqual(9);
+    expect(new Set(meter.outcomes)).toEqual(new Set(['given back']));
     expect(seen).toEqual([]);
+  });
+
+  it('a call ends with its first answer if no permit of the second request is fresh', async () => {
+    handlers = [(_, response) => response.writeHead(503).end()];
+    await caller.close();
+    caller = newCaller({ bounds: { attemptMs: 500, totalMs: 1_000 } });
+    const meter = new RecordingMeter(['granted', ...Array<'stale'>(100).fill('stale')]);
+    expect(await caller.call(get(), meter)).toMatchObject({ answer: { status: 503 } });
+    expect(new Set(meter.outcomes)).toEqual(new Set(['settled 503', 'given back']));
+    expect(seen).toHaveLength(1);
   });
 
   // Each call is sent twice, since a timeout is tried again.
