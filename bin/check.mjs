@@ -87,9 +87,9 @@ async function runAll(all) {
 }
 
 async function runOne(name, check) {
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   const { code, output } = await check().catch((error) => ({ code: 1, output: error.message }));
-  const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   endLine();
   console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(13)} ${seconds} s`);
   return code === 0 ? null : { name, output };

@@ -115,13 +115,13 @@ export function startApp({ children, folder, env }, name, { isLogKept = false } 
  */
 export function restartOnExit(context, app, urls) {
   let pauseMs = FIRST_PAUSE_MS;
-  let startedAt = Date.now();
+  let startedAt = performance.now();
   const onExit = ({ name, log }) => {
-    if (Date.now() - startedAt >= STABLE_MS) pauseMs = FIRST_PAUSE_MS;
+    if (performance.now() - startedAt >= STABLE_MS) pauseMs = FIRST_PAUSE_MS;
     say(`${name} ended unexpectedly and is started again in ${pauseMs / 1000} s; the reason is in ${log}`);
     setTimeout(() => {
       if (context.children.isEnding) return;
-      startedAt = Date.now();
+      startedAt = performance.now();
       const restarted = startApp(context, name, { isLogKept: true });
       restarted.onExit = onExit;
       void reportRestart(restarted, urls);

@@ -93,11 +93,11 @@ function signal(pid, name) {
 
 /** Calls `check` every `everyMs` until its result is truthy, and returns that result; null after `withinMs`. */
 export async function until(check, { withinMs, everyMs = 25 }) {
-  const deadline = Date.now() + withinMs;
+  const deadline = performance.now() + withinMs;
   for (;;) {
     const result = await check();
     if (result) return result;
-    if (Date.now() >= deadline) return null;
+    if (performance.now() >= deadline) return null;
     await pause(everyMs);
   }
 }

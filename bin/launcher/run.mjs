@@ -36,7 +36,7 @@ export async function run(main) {
 
   async function finish(code, { message, finalMessage } = {}) {
     if (endingSince !== null) return;
-    endingSince = Date.now();
+    endingSince = performance.now();
     endBlock();
     if (message) say(message);
     await children.endAll().catch((error) => say(messageOf(error)));
@@ -51,7 +51,7 @@ export async function run(main) {
 
   async function interrupt(name) {
     if (endingSince === null) return stop(name);
-    if (Date.now() - endingSince < SAME_INTERRUPT_MS) return;
+    if (performance.now() - endingSince < SAME_INTERRUPT_MS) return;
     await children.endAll({ atOnce: true });
     process.exit(SIGNALS[name]);
   }

@@ -40,8 +40,8 @@ export function readArguments(args, options, usage) {
 
 /** Runs `work` and prints one line: the name at once, the duration at the end. On a terminal the line counts the seconds meanwhile. */
 export async function step(name, work) {
-  const startedAt = Date.now();
-  const elapsed = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`;
+  const startedAt = performance.now();
+  const elapsed = () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
   const end = isTerminal ? redraw(name, elapsed) : printName(name);
   try {
     const result = await work();

@@ -36,6 +36,7 @@ interface Launcher {
   processes: {
     bornAt(pid: number): string | null;
     isAlive(process: { pid: number; born: string | null }): boolean;
+    until<T>(check: () => Promise<T> | T, times: { withinMs: number; everyMs?: number }): Promise<T | null>;
   };
   programs: {
     isAtLeast(version: string, minimum: string): boolean;
@@ -150,6 +151,28 @@ describe('processes', () => {
     const child = spawn(process.execPath, ['-e', '']);
     await new Promise((resolve) => child.once('close', resolve));
     expect(bornAt(child.pid!)).toBeNull();
+  });
+
+  it('until waits on although the clock is set ahead by a day, and not for longer if it is set back', async () => {
+    const { until } = await launcher('processes');
+    const dateNow = jest.spyOn(Date, 'now');
+    const realMs = performance.timeOrigin;
+    try {
+      let looks = 0;
+      const third = () => {
+        dateNow.mockReturnValue(realMs + 86_400_000);
+        looks += 1;
+        return looks === 3;
+      };
+      expect(await until(third, { withinMs: 60_000, everyMs: 1 })).toBe(true);
+      const never = () => {
+        dateNow.mockReturnValue(realMs - 86_400_000);
+        return false;
+      };
+      expect(await until(never, { withinMs: 20, everyMs: 1 })).toBeNull();
+    } finally {
+      dateNow.mockRestore();
+    }
   });
 });
 

@@ -1,5 +1,5 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { Clock, type Config, CONFIG, LOGGER, type Logger } from '#platform';
+import { type Config, CONFIG, LOGGER, type Logger } from '#platform';
 import { Coalescer, OutboundCaller, ReliabilityModule, SessionGate } from '#reliability';
 import { Addon } from './addon/addon.js';
 import { type Broker, NO_BROKER } from './broker/broker.js';
@@ -43,9 +43,9 @@ const MOST_CONNECTIONS = 256;
     },
     {
       provide: Addon,
-      inject: [BROKER, SessionGate, Coalescer, Clock, LOGGER],
-      useFactory: (broker: Broker, gate: SessionGate, coalescer: Coalescer, clock: Clock, logger: Logger) => {
-        const catalogue = new CatalogueCache(broker, clock);
+      inject: [BROKER, SessionGate, Coalescer, LOGGER],
+      useFactory: (broker: Broker, gate: SessionGate, coalescer: Coalescer, logger: Logger) => {
+        const catalogue = new CatalogueCache(broker);
         return new Addon(catalogue, new StreamResolver(catalogue, gate, coalescer, broker, logger));
       },
     },

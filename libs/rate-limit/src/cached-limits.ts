@@ -64,8 +64,8 @@ export class CachedLimits {
   private open: ReadonlyArray<Window | undefined> = [];
   /** Redis' clock minus the vendor's, as in `text`. */
   difference = AGREED;
-  /** Redis' clock minus this process's. */
-  private skewMs = 0;
+  /** Redis' clock minus `performance.now()`, which no correction of this process's clock moves. */
+  private skewMs = performance.timeOrigin;
   private windows: CachedWindows | undefined;
   private readonly ceilingsByClass = new Map<CallClass, ClassCeilings>();
 
@@ -80,12 +80,12 @@ export class CachedLimits {
   }
 
   nowMs(): number {
-    return Date.now() + this.skewMs;
+    return Math.round(performance.now() + this.skewMs);
   }
 
-  /** Redis read its clock between `askedAtMs` and now, by this process's clock; the middle halves the error of a slow answer. */
+  /** Redis read its clock between `askedAtMs` and now, by `performance.now()`; the middle halves the error of a slow answer. */
   setClock(nowMs: number, askedAtMs: number): void {
-    this.skewMs = nowMs - Math.round((askedAtMs + Date.now()) / 2);
+    this.skewMs = nowMs - Math.round((askedAtMs + performance.now()) / 2);
   }
 
   /** The limits of the newest vendor answer that this process knows, also while Redis is away. */

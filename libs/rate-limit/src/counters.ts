@@ -392,7 +392,7 @@ export class Counters {
       const keys = [...windows.keys, ...neighbours.map(({ key }) => key)];
       const argsBeyond = neighbours.flatMap(({ ceiling, expiresAtMs: endMs }) => [ceiling, endMs]);
       const assumed = [state, this.cached.text, windows.fromMs, windows.untilMs];
-      const askedAtMs = Date.now();
+      const askedAtMs = performance.now();
       const [granted, nowMs, ...reason] = await acquire.run(
         this.redis,
         [this.stateKey, this.limitsKey, this.closedKey, this.slotsKey, ...keys],

@@ -1,14 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import { Clock } from '#platform';
+import { describe, expect, it, jest } from '@jest/globals';
 import { type Broker, type Catalogue, NO_BROKER, refused } from '../broker/broker.js';
 import { CatalogueCache } from './catalogue-cache.js';
-
-class ManualClock extends Clock {
-  ms = 1_000_000;
-  override nowMs(): number {
-    return this.ms;
-  }
-}
 
 const catalogue = (...names: string[]): Catalogue => ({
   kind: 'catalogue',
@@ -16,13 +8,13 @@ const catalogue = (...names: string[]): Catalogue => ({
 });
 
 function setup() {
-  const clock = new ManualClock();
+  const clock = { ms: 1_000 };
   const waiting: Array<(answer: Catalogue) => void> = [];
   const broker: Broker = {
     ...NO_BROKER,
     catalogue: () => new Promise((resolve) => waiting.push(resolve)),
   };
-  const cache = new CatalogueCache(broker, clock);
+  const cache = new CatalogueCache(broker, () => clock.ms);
   return {
     cache,
     clock,
@@ -93,6 +85,31 @@ describe('the catalogue cache', () => {
     await answer(refused('dependency_timeout'));
     expect(await read).toEqual(refused('dependency_timeout'));
   });
+
+  it.each([
+    ['back', -24 * 3_600_000],
+    ['ahead', 24 * 3_600_000],
+  ])(
+    'a catalogue is neither fresher nor older because the process’s clock was set %s by a day',
+    async (_, byMs) => {
+      const waiting: Array<(answer: Catalogue) => void> = [];
+      const cache = new CatalogueCache({
+        ...NO_BROKER,
+        catalogue: () => new Promise((resolve) => waiting.push(resolve)),
+      });
+      const first = cache.read();
+      waiting[0]?.(catalogue('a'));
+      await first;
+      const wrong = Date.now() + byMs;
+      const spy = jest.spyOn(Date, 'now').mockReturnValue(wrong);
+      try {
+        expect(await cache.read()).toEqual(catalogue('a'));
+        expect(waiting).toHaveLength(1);
+      } finally {
+        spy.mockRestore();
+      }
+    },
+  );
 
   it('the catalogue cache does not cache a refusal of the broker', async () => {
     const { cache, answer } = setup();

@@ -1,4 +1,3 @@
-import { type Clock } from '#platform';
 import { type Broker, type Catalogue, type BrokerRefusal, type Series } from '../broker/broker.js';
 
 const FRESH_MS = 60_000;
@@ -24,12 +23,13 @@ export class CatalogueCache {
 
   constructor(
     private readonly broker: Broker,
-    private readonly clock: Clock,
+    /** A clock that never steps: it only measures ages. */
+    private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
   async read(): Promise<Catalogue> {
     const { cached } = this;
-    const ageMs = this.clock.nowMs() - (cached?.atMs ?? -Infinity);
+    const ageMs = this.nowMs() - (cached?.atMs ?? -Infinity);
     if (!cached || ageMs >= STALE_MS) return this.fetch();
     if (ageMs >= FRESH_MS && !this.hasJustFailed()) void this.fetch();
     return { kind: 'catalogue', series: cached.series };
@@ -55,14 +55,14 @@ export class CatalogueCache {
   }
 
   private store(catalogue: Catalogue): Catalogue {
-    const atMs = this.clock.nowMs();
+    const atMs = this.nowMs();
     if (catalogue.kind === 'refused') this.failedAtMs = atMs;
     else this.cached = { series: catalogue.series, episodes: idsOf(catalogue.series), atMs };
     return catalogue;
   }
 
   private hasJustFailed(): boolean {
-    return this.clock.nowMs() - this.failedAtMs < RETRY_AFTER_MS;
+    return this.nowMs() - this.failedAtMs < RETRY_AFTER_MS;
   }
 }
 
