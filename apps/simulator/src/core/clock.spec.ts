@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { VendorClock } from './clock.js';
 import { ManualTime } from './manual-time.harness.js';
@@ -35,6 +36,14 @@ describe('VendorClock.window', () => {
     expect(clock.window(900, 1).id).toBe(clock.window(900).id + 1);
     expect(clock.window(900, 1).startsAtMs).toBe(MOMENT);
   });
+});
+
+it('work that is due in more than 24.8 days, the longest timer of Node, is not run at once', async () => {
+  let runs = 0;
+  const cancel = new VendorClock().after(30 * 86_400_000, () => (runs += 1));
+  await pause(20);
+  cancel();
+  expect(runs).toBe(0);
 });
 
 it('VendorClock throws RangeError for a time scale of zero, below zero or NaN', () => {

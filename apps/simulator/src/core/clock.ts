@@ -4,10 +4,13 @@ export interface TimeSource {
   after(delayMs: number, run: () => void): () => void;
 }
 
+// Node calls a longer timer at once.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 const systemTime: TimeSource = {
   nowMs: () => Date.now(),
   after(delayMs, run) {
-    const timer = setTimeout(run, delayMs);
+    const timer = setTimeout(run, Math.min(delayMs, LONGEST_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };
