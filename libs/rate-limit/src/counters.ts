@@ -27,6 +27,8 @@ import {
   guardMs,
   reopensAtMs,
   shifted,
+  straddledAt,
+  type StraddledWindows,
   type Window,
   windowFrom,
   type Windows,
@@ -272,10 +274,10 @@ export class Counters {
   }
 
   /**
-   * The windows at `nowMs` by the ledger, without Redis. `newest` is the id of the newest window of each counter in the ledger. The id is
-   * about the ms at which the window began, if it began with a request.
+   * The windows at `nowMs` by the ledger, without Redis, and those beyond a boundary if the vendor's clock is known to differ. `newest` is the
+   * id of the newest window of each counter in the ledger. The id is about the ms at which the window began, if it began with a request.
    */
-  windowsByLedger(nowMs: number, newest: (counter: CounterPolicy) => number): Windows {
+  windowsByLedger(nowMs: number, newest: (counter: CounterPolicy) => number): StraddledWindows {
     const { counters } = this.policy;
     const open = counters.map((counter, index) => {
       if (!beginsWithRequest(counter)) return undefined;
@@ -284,7 +286,9 @@ export class Counters {
       if (known?.id === id) return known;
       return id > 0 ? windowFrom(id, counter, counters, this.scale.factor) : undefined;
     });
-    return windowsAt(counters, nowMs, this.scale.factor, open);
+    const { factor } = this.scale;
+    if (this.cached.differs) return straddledAt(counters, nowMs, factor, open, this.cached.difference);
+    return { ...windowsAt(counters, nowMs, factor, open), neighbours: counters.map(() => undefined) };
   }
 
   /**
@@ -400,7 +404,7 @@ export class Counters {
       );
       this.cached.setClock(nowMs, askedAtMs);
       const charged = granted > 0 ? this.windowsCharged(windows, nowMs) : windows.windows;
-      const both = charged.map((window, index) => bySide(window, straddled?.neighbours[index]));
+      const both = sidesOf(charged, straddled?.neighbours);
       const grant: ChargeOutcome = {
         kind: 'granted',
         keys,
@@ -510,9 +514,15 @@ const areAlike = (one: ChargeRequest, other: ChargeRequest) =>
   one.straddles === other.straddles &&
   one.state === other.state;
 
-/** A window and its neighbour, the one that ends first before the other. */
-function bySide(window: Window, neighbour: Window = window): readonly [Window, Window] {
-  return neighbour.endsAtMs < window.endsAtMs ? [neighbour, window] : [window, neighbour];
+/** For each counter its window and the neighbour, the one that ends first before the other. */
+export function sidesOf(
+  windows: readonly Window[],
+  neighbours: StraddledWindows['neighbours'] = [],
+): ReadonlyArray<readonly [Window, Window]> {
+  return windows.map((window, index) => {
+    const neighbour = neighbours[index] ?? window;
+    return neighbour.endsAtMs < window.endsAtMs ? [neighbour, window] : [window, neighbour];
+  });
 }
 
 /** False if the window is over, if the answer says nothing about it, or if an earlier answer has said the same. */

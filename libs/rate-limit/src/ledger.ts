@@ -51,6 +51,7 @@ interface CountsRow {
 
 const recordCall = loadSql(import.meta.url, './sql/record-call.sql');
 const countCalls = loadSql(import.meta.url, './sql/count-calls.sql');
+const learnRedisClock = loadSql(import.meta.url, './sql/learn-redis-clock.sql');
 const learnLimits = loadSql(import.meta.url, './sql/learn-limits.sql');
 const countTraffic = loadSql(import.meta.url, './sql/count-traffic.sql');
 const countBuckets = loadSql(import.meta.url, './sql/count-buckets.sql');
@@ -77,11 +78,19 @@ export class Ledger {
     return rows[0]?.id;
   }
 
-  /** The database's clock, in place of Redis' clock while Redis is away. */
-  async nowMs(sql: Sql): Promise<number> {
-    const statement = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms';
-    const { rows } = await sql.query<{ now_ms: number }>(statement);
+  /** Redis' time by the database's clock, for when Redis is away. A difference of the two is as it was when a process last learned it. */
+  async redisNowMs(sql: Sql): Promise<number> {
+    const statement = `
+      select extract(epoch from clock_timestamp())::float8 * 1000 + redis_ahead_ms as now_ms
+      from vendor_budget_epoch
+      where vendor = $1`;
+    const { rows } = await sql.query<{ now_ms: number }>(statement, [this.vendor]);
     return rows[0]?.now_ms ?? 0;
+  }
+
+  /** Keeps the difference between Redis' clock, which says `nowMs`, and the database's. */
+  async learnRedisClock(nowMs: number, sql: Sql): Promise<void> {
+    await sql.query(learnRedisClock, [this.vendor, nowMs]);
   }
 
   /** Records the answer's status. After a 429, also records the window that the 429 closed. */
@@ -99,8 +108,14 @@ export class Ledger {
     ]);
   }
 
-  async counts(windowId: number, dayId: number, nowMs: number, sql: Sql): Promise<LedgerCounts> {
-    const { rows } = await sql.query<CountsRow>(this.inOwnTable(countCalls), [windowId, dayId, nowMs]);
+  /** Counts the calls of these windows and of these days, each together. */
+  async counts(
+    windowIds: readonly number[],
+    dayIds: readonly number[],
+    nowMs: number,
+    sql: Sql,
+  ): Promise<LedgerCounts> {
+    const { rows } = await sql.query<CountsRow>(this.inOwnTable(countCalls), [windowIds, dayIds, nowMs]);
     const [row] = rows;
     if (!row) throw new Error('count-calls.sql returned no row');
     const { in_window: window, in_day: day, closed_window, closed_until_ms: untilMs } = row;

@@ -19,14 +19,14 @@ import {
 } from './permit.js';
 import { type ClosedWindow, laterClosed } from './closed-window.js';
 import { type ClockDifference, differenceShownBy, secondsOf } from './clock-difference.js';
-import { Counters, type Gauge } from './counters.js';
+import { Counters, type Gauge, sidesOf } from './counters.js';
 import { type LedgerCounts, type Ledger, type Limits } from './ledger.js';
 import { budgetRefusals, rateLimited, vendorRequests } from './metrics.js';
 import { type PermitWait, waitForPermit } from './permit.js';
 import { beginsWithRequest, CALL_CLASSES, type CallClass, nameOf, type VendorPolicy } from './policy.js';
 import { readRates, type Usage } from './rate-headers.js';
 import { readTraffic, type TrafficView } from './traffic.js';
-import { freshMs, type Window, type Windows } from './windows.js';
+import { freshMs, type StraddledWindows, type Window } from './windows.js';
 
 interface ClassUse {
   readonly class: CallClass;
@@ -63,7 +63,8 @@ let grants = 0;
  * The vendor's limits are stored beside the epoch, and a changed limit begins a new epoch. Once the new epoch is committed, no call
  * is recorded under the old limit, even if Redis was flushed or could not be reached.
  *
- * While Redis is away, only live calls get permits; the ledger counts the calls and gives one permit at a time.
+ * While Redis is away, only live calls get permits; the ledger counts the calls and gives one permit at a time. It names the windows by
+ * Redis' clock, as far as that clock's difference from Postgres' was known.
  *
  * Not guaranteed: a fail-over may lose slots, so for the length of a call more calls than `slots` may be under way. A call recorded before the vendor reported a lower limit may exceed that limit. After Redis lost a corrected end of a window
  * that began with a request, calls until the next answer may exceed it. A request that arrives more than 2 s after it was written may
@@ -276,11 +277,15 @@ export class VendorBudget {
   private async permitByLedger(call: VendorCall): Promise<PermitOutcome> {
     try {
       return await this.ledger.alone(async ({ epoch, limits }, sql): Promise<PermitOutcome> => {
-        const nowMs = await this.ledger.nowMs(sql);
+        // The windows are named as Redis names them. By another clock the ledger would find windows without calls.
+        const nowMs = await this.ledger.redisNowMs(sql);
         const current = await this.windowsByLedger(nowMs, sql);
-        const { windows } = current;
-        const ids = this.windowAndDay(windows);
-        const counts = await this.ledger.counts(ids.windowId, ids.dayId, nowMs, sql);
+        const sides = sidesOf(current.windows, current.neighbours);
+        const windows = sides.map(([first]) => first);
+        const recordedIn = sides.map(([, last]) => last);
+        const ids = this.windowAndDay(recordedIn);
+        const { windowId, dayId } = this.windowAndDay(windows);
+        const counts = await this.ledger.counts([windowId, ids.windowId], [dayId, ids.dayId], nowMs, sql);
         const notNow = this.notNowByLedger(nowMs, current, counts, this.counters.limitsOf(limits));
         if (notNow) return notNow;
         await this.ledger.advance(sql);
@@ -298,8 +303,8 @@ export class VendorBudget {
           ledgerId,
           keys: [],
           windows,
-          recordedIn: windows,
-          isNearBoundary: false,
+          recordedIn,
+          isNearBoundary: current.neighbours.some(Boolean),
           // Redis was not charged. No state in Redis equals this state, so a refund decrements nothing.
           state: stateOf(epoch + 1, ''),
           nowMs,
@@ -315,7 +320,7 @@ export class VendorBudget {
 
   private notNowByLedger(
     nowMs: number,
-    current: Windows,
+    current: StraddledWindows,
     counts: LedgerCounts,
     limits: readonly number[],
   ): NotNow | undefined {
@@ -326,8 +331,14 @@ export class VendorBudget {
     for (const [index, counter] of this.policy.counters.entries()) {
       const used = counter.window === 'day' ? counts.day : counts.window;
       const window = current.windows[index];
-      if (window && used >= (limits[index] ?? 0))
-        return this.counters.notNowWhileOpen(nameOf(counter), window, nowMs);
+      if (!window || used < (limits[index] ?? 0)) continue;
+      // Only one of two windows may be full. Which one shows once the boundary is past.
+      if (current.neighbours[index])
+        return this.counters.notNowUntil(
+          { window: nameOf(counter), untilMs: current.untilsMs[index] ?? nowMs },
+          nowMs,
+        );
+      return this.counters.notNowWhileOpen(nameOf(counter), window, nowMs);
     }
     return undefined;
   }
@@ -382,13 +393,14 @@ export class VendorBudget {
   private async restore(): Promise<string> {
     const state = await this.ledger.alone(async ({ epoch, limits }, sql) => {
       const { replicationId, nowMs } = await this.counters.readServer();
+      await this.ledger.learnRedisClock(nowMs, sql);
       const current = stateOf(epoch, replicationId);
       if (await this.counters.areBuiltFor(current, limits)) return current;
       await this.ledger.advance(sql);
       const rebuilt = stateOf(epoch + 1, replicationId);
       const windows = await this.windowsByLedger(nowMs, sql);
       const { windowId, dayId } = this.windowAndDay(windows.windows);
-      const counts = await this.ledger.counts(windowId, dayId, nowMs, sql);
+      const counts = await this.ledger.counts([windowId], [dayId], nowMs, sql);
       const closed = this.closedByLedger(nowMs, counts);
       // Close before the rebuild: once the state is written, other workers get permits.
       if (closed) await this.counters.close(closed);
@@ -412,7 +424,7 @@ export class VendorBudget {
   }
 
   /** The windows by the ledger. Reads the newest windows from it if a request begins them: they do not follow from the clock. */
-  private async windowsByLedger(nowMs: number, sql: Sql): Promise<Windows> {
+  private async windowsByLedger(nowMs: number, sql: Sql): Promise<StraddledWindows> {
     const newest = this.policy.counters.some(beginsWithRequest)
       ? await this.ledger.newestWindows(sql)
       : { window: 0, day: 0 };
