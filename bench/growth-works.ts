@@ -116,7 +116,8 @@ function fetching(sql: Database, { readerId, pendingIds }: Filled): NamedRuns {
       await imports.cancel(readerId, job.id);
     },
     'record a call': () => ledger.record(entry, 0),
-    'count the calls, for a rebuild': () => ledger.counts([1], [1], Date.now(), sql),
+    'count the calls, for a rebuild': () =>
+      ledger.counts([1], [1], { nowMs: Date.now(), longestClosedMs: DAY_MS }, sql),
   };
 }
 

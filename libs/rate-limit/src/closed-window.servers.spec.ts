@@ -85,6 +85,27 @@ describe('a window closed by a 429', () => {
     expect(Math.abs(Number(day?.closedUntil) - dayEndMs)).toBeLessThan(60_000);
   });
 
+  it('a window that was closed before Redis’ clock was set back by a day is open, and a new 429 closes it again', async () => {
+    const { budget, redis, prefix } = await workers.start();
+    const [permit, answered] = granted(await atOnce(2, () => budget.requestPermit(call('live'))));
+    // The longest window, which begins now, and a day.
+    const farMs =
+      Date.now() + 1_000 * Math.max(...policy.counters.map(({ seconds }) => seconds)) + 86_400_000;
+    await redis.set('strava:rate:closed', `${farMs} read day`);
+    const closing =
+      'update strava_api_requests set closed_window = $2, closed_until = to_timestamp($3) where id = $1';
+    await workers.database.query(closing, [answered!.ledgerId, 'read day', farMs / 1_000]);
+    const open = CLASSES.map(() => expect.objectContaining({ kind: 'granted' }));
+    expect(await outcomes(budget)).toEqual(open);
+    expect((await budget.gauges()).filter(({ closedUntil }) => closedUntil)).toEqual([]);
+    await budget.settle(permit!, 429, headers({ 'read 15min': 100 }));
+    expect(await outcomes(budget)).toEqual(notNowBy('read 15min'));
+    // A worker that rebuilds the counters reads both 429 from the ledger.
+    await forget(redis, prefix);
+    const newcomer = await workers.start({ prefix });
+    expect(await outcomes(newcomer.budget)).toEqual(notNowBy('read 15min'));
+  });
+
   it('a closed window opens when the next window begins, at the time that retryAfterMs gave', async () => {
     const { budget } = await workers.start({ policy: strava, scale: 900 });
     const { endsAtMs, notAfterMs, notBeforeMs, answerMs } = await eventually(

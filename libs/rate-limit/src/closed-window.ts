@@ -35,6 +35,14 @@ export function closedBy429(
   return { window: closed.name, untilMs: Math.ceil(untilMs) };
 }
 
+// A process knows Redis' clock to within the time of an answer, and a window that began with a request may end up to six seconds later.
+const INEXACT_MS = 10_000;
+
+/** The most ms for which `closedBy429` closes a window: the length of the longest one. */
+export function longestClosedMs(counters: readonly CounterPolicy[], scale: number): number {
+  return Math.ceil(Math.max(...counters.map(({ seconds }) => seconds * 1_000)) / scale) + INEXACT_MS;
+}
+
 interface RateLimited {
   /** One window per counter. */
   readonly windows: readonly Window[];

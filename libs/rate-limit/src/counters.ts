@@ -9,7 +9,13 @@ import {
   textOf,
 } from './cached-limits.js';
 import { areEqual, type ClockDifference, corrected, differenceShownBy, shiftOf } from './clock-difference.js';
-import { type ClosedWindow, closedBy429, parseClosedWindow, laterClosed } from './closed-window.js';
+import {
+  type ClosedWindow,
+  closedBy429,
+  laterClosed,
+  longestClosedMs,
+  parseClosedWindow,
+} from './closed-window.js';
 import { type Limits } from './ledger.js';
 import {
   beginsWithRequest,
@@ -109,6 +115,8 @@ const MAX_TRIES = 5;
  */
 export class Counters {
   readonly guardMs: number;
+  /** The most ms for which a 429 closes a window. */
+  readonly longestClosedMs: number;
   private readonly slotMs: number;
   private readonly requests: Gather<ChargeRequest, ChargeOutcome>;
   private readonly cached: CachedLimits;
@@ -130,6 +138,7 @@ export class Counters {
     const policy = { ...documented, counters };
     this.policy = policy;
     this.guardMs = guardMs(scale.factor, policy.counters);
+    this.longestClosedMs = longestClosedMs(policy.counters, scale.factor);
     this.slotMs = leaseLength(scale, SLOT_MS, SHORTEST_SLOT_MS);
     this.cached = new CachedLimits(policy, scale);
     this.requests = new Gather((requests) => this.chargeTogether(requests), { areAlike });
@@ -249,12 +258,17 @@ export class Counters {
   /** Stops permits of every class in every process until `closed.untilMs`. */
   async close(closed: ClosedWindow): Promise<void> {
     this.remember(closed);
-    await close.run(this.redis, [this.closedKey], [closed.untilMs, closed.window]);
+    await close.run(this.redis, [this.closedKey], [closed.untilMs, closed.window, this.longestClosedMs]);
   }
 
   /** The closed window that this process knows of, also while Redis is away. */
   closedAt(nowMs: number): ClosedWindow | undefined {
-    return this.lastClosed && nowMs < this.lastClosed.untilMs ? this.lastClosed : undefined;
+    return this.lastClosed && this.isClosedAt(nowMs, this.lastClosed) ? this.lastClosed : undefined;
+  }
+
+  /** A moment that is further away than `longestClosedMs` is from before Redis' clock was set back. */
+  private isClosedAt(nowMs: number, { untilMs }: ClosedWindow): boolean {
+    return nowMs < untilMs && untilMs <= nowMs + this.longestClosedMs;
   }
 
   notNowUntil({ window, untilMs }: ClosedWindow, nowMs = this.cached.nowMs()): NotNow {
@@ -331,8 +345,9 @@ export class Counters {
     const [learned, closed, ...used] = await this.redis.mget([this.limitsKey, this.closedKey, ...keys]);
     if (learned && this.cached.adopt(learned)) return this.readings();
     const limits = this.limitsNow();
-    const closedWindow = closed ? this.remember(parseClosedWindow(closed)) : undefined;
     const nowMs = this.cached.nowMs();
+    if (closed) this.remember(parseClosedWindow(closed));
+    const closedWindow = closed ? this.closedAt(nowMs) : undefined;
     return this.policy.counters.map((counter, index) => {
       const { bucket, window: name } = counter;
       const spent = Number(used[index] ?? 0);
@@ -400,7 +415,10 @@ export class Counters {
       const [granted, nowMs, ...reason] = await acquire.run(
         this.redis,
         [this.stateKey, this.limitsKey, this.closedKey, this.slotsKey, ...keys],
-        [...assumed, requests.length, windows.begins, ...ceilings.args, ...argsBeyond, ...slots],
+        [
+          ...[...assumed, requests.length, windows.begins, this.longestClosedMs],
+          ...[...ceilings.args, ...argsBeyond, ...slots],
+        ],
       );
       this.cached.setClock(nowMs, askedAtMs);
       const charged = granted > 0 ? this.windowsCharged(windows, nowMs) : windows.windows;
@@ -483,7 +501,7 @@ export class Counters {
   }
 
   private remember(closed: ClosedWindow): ClosedWindow {
-    this.lastClosed = laterClosed(this.lastClosed, closed);
+    this.lastClosed = laterClosed(this.closedAt(this.cached.nowMs()), closed);
     return closed;
   }
 

@@ -85,7 +85,7 @@ describe('the ledger', () => {
       );
       return explained.rows.map((row) => row['QUERY PLAN']).join('\n');
     };
-    const counting = await plan('./sql/count-calls.sql', [[1_077], [1_007], Date.now()]);
+    const counting = await plan('./sql/count-calls.sql', [[1_077], [1_007], Date.now(), DAY_MS]);
     expect(counting).toContain('strava_api_requests_window');
     expect(counting).toContain('strava_api_requests_day');
     expect(counting).toContain('strava_api_requests_closed');

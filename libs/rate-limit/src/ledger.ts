@@ -112,10 +112,11 @@ export class Ledger {
   async counts(
     windowIds: readonly number[],
     dayIds: readonly number[],
-    nowMs: number,
+    { nowMs, longestClosedMs }: { readonly nowMs: number; readonly longestClosedMs: number },
     sql: Sql,
   ): Promise<LedgerCounts> {
-    const { rows } = await sql.query<CountsRow>(this.inOwnTable(countCalls), [windowIds, dayIds, nowMs]);
+    const values = [windowIds, dayIds, nowMs, longestClosedMs];
+    const { rows } = await sql.query<CountsRow>(this.inOwnTable(countCalls), values);
     const [row] = rows;
     if (!row) throw new Error('count-calls.sql returned no row');
     const { in_window: window, in_day: day, closed_window, closed_until_ms: untilMs } = row;

@@ -122,6 +122,24 @@ describe('VendorBudget', () => {
     expect(granted(await atOnce(10, detail))).toHaveLength(2);
   });
 
+  it('slots that dead processes held when Redis’ clock was set back by a day are free after 30 s', async () => {
+    await freshLedger();
+    const { budget, redis } = await worker({});
+    const detail = () => budget.requestPermit(call('live', { holdsSlot: true }));
+    const [first] = granted([await detail()]);
+    await budget.giveBack(first!);
+    const farMs = Date.now() + 86_400_000;
+    for (const id of ['a', 'b', 'c', 'd']) await redis.zadd('strava:rate:slots', farMs, id);
+    expect(await detail()).toMatchObject({ kind: 'notNow', window: 'slot' });
+    const held = await redis.zrange('strava:rate:slots', 0, -1, 'WITHSCORES');
+    const [seconds, microseconds] = await redis.time();
+    const nowMs = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+    for (const endsAtMs of ['a', 'b', 'c', 'd'].map((id) => Number(held[held.indexOf(id) + 1]))) {
+      expect(endsAtMs - nowMs).toBeLessThanOrEqual(30_000);
+      expect(endsAtMs - nowMs).toBeGreaterThan(0);
+    }
+  });
+
   it('the budget is rebuilt from the ledger after Redis lost its keys, while two workers request permits', async () => {
     await freshLedger();
     const one = await worker({});

@@ -285,7 +285,13 @@ export class VendorBudget {
         const recordedIn = sides.map(([, last]) => last);
         const ids = this.windowAndDay(recordedIn);
         const { windowId, dayId } = this.windowAndDay(windows);
-        const counts = await this.ledger.counts([windowId, ids.windowId], [dayId, ids.dayId], nowMs, sql);
+        const { longestClosedMs } = this.counters;
+        const counts = await this.ledger.counts(
+          [windowId, ids.windowId],
+          [dayId, ids.dayId],
+          { nowMs, longestClosedMs },
+          sql,
+        );
         const notNow = this.notNowByLedger(nowMs, current, counts, this.counters.limitsOf(limits));
         if (notNow) return notNow;
         await this.ledger.advance(sql);
@@ -400,7 +406,8 @@ export class VendorBudget {
       const rebuilt = stateOf(epoch + 1, replicationId);
       const windows = await this.windowsByLedger(nowMs, sql);
       const { windowId, dayId } = this.windowAndDay(windows.windows);
-      const counts = await this.ledger.counts([windowId], [dayId], nowMs, sql);
+      const { longestClosedMs } = this.counters;
+      const counts = await this.ledger.counts([windowId], [dayId], { nowMs, longestClosedMs }, sql);
       const closed = this.closedByLedger(nowMs, counts);
       // Close before the rebuild: once the state is written, other workers get permits.
       if (closed) await this.counters.close(closed);

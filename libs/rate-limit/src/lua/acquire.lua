@@ -10,7 +10,8 @@
 -- ARGV[4] ms until which the cached windows may be charged
 -- ARGV[5] number of calls
 -- ARGV[6] the limits and windows after this charge, if it begins a window, with `now` for the ms of the charge; otherwise empty
--- ARGV[7…] for each counter: its ceiling for this class and the ms at which it expires, 0 for a window that a request has begun; then, if
+-- ARGV[7] the most ms for which a window is closed
+-- ARGV[8…] for each counter: its ceiling for this class and the ms at which it expires, 0 for a window that a request has begun; then, if
 --   the calls hold slots: the number of slots, the ms after which a slot is freed by itself, and the calls' ids
 -- returns {calls granted, now ms, reason for granting fewer, actual value}. Reason and actual value:
 --   ''         all granted
@@ -42,7 +43,8 @@ end
 if nowMs < tonumber(ARGV[3]) or nowMs >= tonumber(ARGV[4]) then
   return { 0, nowMs, 'elsewhere' }
 end
-if values[3] then
+-- A window that is closed for longer was closed before Redis' clock was set back. Its time is over.
+if values[3] and tonumber(string.match(values[3], '^%d+')) <= nowMs + tonumber(ARGV[7]) then
   return { 0, nowMs, 'closed', values[3] }
 end
 
@@ -52,10 +54,10 @@ local granted, why = calls, ''
 local used, empty = {}, false
 for index = 1, counters do
   used[index] = tonumber(values[4 + index]) or 0
-  if used[index] == 0 and ARGV[6 + 2 * index] == '0' then
+  if used[index] == 0 and ARGV[7 + 2 * index] == '0' then
     empty = true
   end
-  local room = tonumber(ARGV[5 + 2 * index]) - used[index]
+  local room = tonumber(ARGV[6 + 2 * index]) - used[index]
   if room < granted then
     granted, why = math.max(0, room), 'full'
   end
@@ -65,15 +67,20 @@ if empty then
   return { 0, nowMs, 'empty', used }
 end
 
-local slots = 7 + 2 * counters
+local slots = 8 + 2 * counters
 if granted > 0 and ARGV[slots] then
+  local endsAtMs = nowMs + tonumber(ARGV[slots + 1])
   redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', nowMs)
+  -- If Redis' clock was set back, a slot of a dead process would be held for too long.
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. endsAtMs, '+inf')) do
+    redis.call('ZADD', KEYS[4], endsAtMs, id)
+  end
   local free = math.max(0, tonumber(ARGV[slots]) - redis.call('ZCARD', KEYS[4]))
   if free < granted then
     granted, why = free, 'slot'
   end
   for index = 0, granted - 1 do
-    redis.call('ZADD', KEYS[4], nowMs + tonumber(ARGV[slots + 1]), ARGV[slots + 2 + index])
+    redis.call('ZADD', KEYS[4], endsAtMs, ARGV[slots + 2 + index])
   end
 end
 
@@ -86,7 +93,7 @@ if granted > 0 then
   for index = 1, counters do
     used[index] = redis.call('INCRBY', KEYS[4 + index], more)
     if used[index] == granted then
-      redis.call('PEXPIREAT', KEYS[4 + index], ARGV[6 + 2 * index])
+      redis.call('PEXPIREAT', KEYS[4 + index], ARGV[7 + 2 * index])
     end
   end
 end

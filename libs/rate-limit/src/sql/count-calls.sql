@@ -1,5 +1,6 @@
--- $1 windows, $2 days, $3 ms now. Counts the calls of these windows and of these days.
--- closed_* describe the window that a 429 closed for the longest time from now; they are null if no window is closed.
+-- $1 windows, $2 days, $3 ms now, $4 the most ms for which a window is closed. Counts the calls of these windows and of these days.
+-- closed_* describe the window that a 429 closed for the longest time from now; they are null if no window is closed. A moment further away
+-- than the longest time is from before Redis' clock was set back.
 select
   -- Counted one by one: for `= any`, whose length it does not know, the planner reads the whole table.
   (
@@ -19,6 +20,7 @@ left join (
   select closed_window, closed_until
   from strava_api_requests
   where closed_until > to_timestamp($3::float8 / 1000)
+    and closed_until <= to_timestamp(($3::float8 + $4::float8) / 1000)
   order by closed_until desc
   limit 1
 ) closed on true

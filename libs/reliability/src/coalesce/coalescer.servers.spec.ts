@@ -356,6 +356,22 @@ describe('Coalescer', () => {
       await nothingIsLeft();
     });
 
+    it('a request takes over from a killed leader although Redis’ clock was set back by a day meanwhile', async () => {
+      const dying = await ReplicaProcess.start(replicas.url, replicas.keyPrefix);
+      dying.send('share', { request: requestFor('a'), times: 1, workMs: LONG_MS, value: 'never' });
+      await dying.printed('working');
+      await dying.kill();
+      const [key] = await keys();
+      const bare = key!.slice(replicas.keyPrefix.length);
+      const [[intent, flight]] = Object.entries(await here.redis.hgetall(bare)) as [[string, string]];
+      const farMs = Date.now() + 86_400_000;
+      await here.redis.hset(bare, intent, flight.replace(/ \d+ /, ` ${farMs} `));
+      await here.redis.pexpire(bare, 86_400_000);
+      const { answer } = await follow('a');
+      (await bench.begun()).end('from another');
+      expect(await answer).toBe('from another');
+    });
+
     it('a newer intent supersedes the flight of a killed leader', async () => {
       const dying = await ReplicaProcess.start(replicas.url, replicas.keyPrefix);
       dying.send('share', {

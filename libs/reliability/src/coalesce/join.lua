@@ -49,7 +49,8 @@ if flight then
   token, leaseEndsMs, othersUntilMs = string.match(flight, '^(%S+) (%d+) (%d+)$')
 end
 if token and tonumber(leaseEndsMs) > nowMs then
-  write(token, leaseEndsMs, math.max(othersUntilMs, nowMs + ARGV[4]))
+  -- If Redis' clock was set back, the lease of a dead leader would last for too long.
+  write(token, math.min(leaseEndsMs, nowMs + ARGV[3]), math.max(othersUntilMs, nowMs + ARGV[4]))
   return { 'follow', token }
 end
 -- The caller becomes the leader. A follower of the dead leader may poll only after the caller's flight has ended as well.
