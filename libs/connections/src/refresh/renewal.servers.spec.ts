@@ -197,6 +197,19 @@ describe('a refresh that goes wrong', () => {
     expect((await tokenCalls()) - before).toBe(2);
   });
 
+  it('a failed refresh from before the clock of Postgres was set back by a day holds up no further refresh', async () => {
+    const { athlete } = await connected();
+    const patient = await harness.worker({ times: { cooldownMs: 60_000 } });
+    await harness.simulator.fault('oura', 'token', 'http_500');
+    expect(await kindOf(patient.tokens.access(athlete, 'oura'))).toBe('notNow');
+    await harness.simulator.clearFaults();
+    await worker.database.query(
+      "update connection set refresh_failed_at = refresh_failed_at + interval '1 day' where athlete_id = $1",
+      [athlete],
+    );
+    expect(await kindOf(patient.tokens.access(athlete, 'oura'))).toBe('token');
+  });
+
   it('sets needs_reauth for all workers after one refresh of a revoked grant', async () => {
     const { athlete, vendorId } = await connected();
     await harness.simulator.deauthorize('oura', vendorId);

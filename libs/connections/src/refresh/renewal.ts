@@ -107,8 +107,9 @@ export class Renewal {
     return this.running.run(`${seen.id} ${seen.tokenFence}`, () => this.renew(seen));
   }
 
+  /** A failure in the future was written before Postgres' clock was set back. It is over. */
   private isCoolingDown({ failedMsAgo }: StoredConnection): boolean {
-    return failedMsAgo < this.times.cooldownMs;
+    return failedMsAgo >= 0 && failedMsAgo < this.times.cooldownMs;
   }
 
   private unreachable({ provider }: StoredConnection): NoToken {
