@@ -20,7 +20,7 @@ const retryStrategy = (attempt: number) => Math.min(50 * 2 ** attempt, LONGEST_R
 
 /**
  * Makes a Redis client that adds the key prefix to every key, also to the keys of scripts. A command fails after one second; it may
- * still have been executed. The client reconnects without limit, after 0.1, 0.2, 0.4, 0.8 s and then every 1 s.
+ * still have been executed. A process that stood still for longer reads the replies that arrived meanwhile first. The client reconnects without limit, after 0.1, 0.2, 0.4, 0.8 s and then every 1 s.
  */
 export function createRedis(
   config: Config['redis'],
@@ -51,9 +51,9 @@ function redisOf(servers: Exclude<RedisServers, { kind: 'cluster' }>, options: R
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     ...options,
   };
-  if (servers.kind === 'single') return new Redis(servers.url, lasting);
+  if (servers.kind === 'single') return new PatientRedis(servers.url, lasting);
   const { addresses, master, db, login, sentinelLogin, isTls } = servers;
-  return new Redis({
+  return new PatientRedis({
     ...lasting,
     ...login,
     sentinels: [...addresses],
@@ -83,6 +83,32 @@ function clusterOf(servers: Extract<RedisServers, { kind: 'cluster' }>, options:
   return new BoundedCluster([...addresses], clusterOptions, enableOfflineQueue);
 }
 
+// The message of ioredis' own error.
+const TIMED_OUT = 'Command timed out';
+// Enough to read replies that have arrived, and to send commands that Node has kept back, which Redis answers within a millisecond.
+const LAST_READ_MS = 20;
+
+/**
+ * If the event loop stood still for longer than a command's timeout, the timer fires before the reply is read that arrived meanwhile. So a
+ * command times out 20 ms later, after a further turn of the loop.
+ */
+function readBeforeTimingOut(command: Command): void {
+  const { reject } = command;
+  command.reject = (error) => {
+    if (error.message !== TIMED_OUT) return reject(error);
+    setTimeout(() => {
+      if (!command.isResolved) reject(error);
+    }, LAST_READ_MS);
+  };
+}
+
+class PatientRedis extends Redis {
+  override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]) {
+    readBeforeTimingOut(command);
+    return super.sendCommand(command, stream);
+  }
+}
+
 /** ioredis applies the timeout of a command only once it has chosen a node. Here the time without a known node counts as well. */
 class BoundedCluster extends Cluster {
   constructor(
@@ -96,6 +122,7 @@ class BoundedCluster extends Cluster {
 
   override sendCommand(command: Command, stream?: Parameters<Cluster['sendCommand']>[1], node?: unknown) {
     const { commandTimeout } = this.options.redisOptions ?? {};
+    readBeforeTimingOut(command);
     if (commandTimeout !== undefined) command.setTimeout(commandTimeout);
     // The client's own check of the Cluster comes before it is ready.
     if (this.waitsForNodes || this.status === 'ready' || command.name === 'cluster')
