@@ -20,7 +20,8 @@ const retryStrategy = (attempt: number) => Math.min(50 * 2 ** attempt, LONGEST_R
 
 /**
  * Makes a Redis client that adds the key prefix to every key, also to the keys of scripts. A command fails after one second; it may
- * still have been executed. A process that stood still for longer reads the replies that arrived meanwhile first. The client reconnects without limit, after 0.1, 0.2, 0.4, 0.8 s and then every 1 s.
+ * still have been executed. A process that stood still for longer reads the replies that arrived meanwhile first. The client reconnects
+ * without limit, after 0.1, 0.2, 0.4, 0.8 s and then every 1 s.
  */
 export function createRedis(
   config: Config['redis'],
