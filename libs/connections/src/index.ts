@@ -17,6 +17,7 @@ export { type ConnectionView } from './connection-store.js';
 export { ConnectionRecords, Connections } from './connections.js';
 export { ConnectionsModule } from './connections.module.js';
 export { createConnections } from './create-connections.js';
+export { DeletedAthletes } from './deleted-athletes.js';
 export {
   Athlete,
   Connection,

@@ -4,12 +4,13 @@ import {
   type ExecutionContext,
   Injectable,
   Module,
+  type OnApplicationBootstrap,
   SetMetadata,
 } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import { LRUCache } from 'lru-cache';
-import { AthleteDirectory, Athletes } from '#connections';
+import { AthleteDirectory, Athletes, DeletedAthletes } from '#connections';
 import {
   AppError,
   ATHLETE_REQUEST,
@@ -171,4 +172,10 @@ function spansAthletes(context: ExecutionContext): boolean {
 
 /** A module of its own, since global guards run in the order of their modules. */
 @Module({ providers: [OperatorActions, { provide: APP_GUARD, useClass: KnownAthleteGuard }] })
-export class KnownAthletesModule {}
+export class KnownAthletesModule implements OnApplicationBootstrap {
+  constructor(private readonly deletedAthletes: DeletedAthletes) {}
+
+  onApplicationBootstrap(): void {
+    this.deletedAthletes.listen();
+  }
+}

@@ -4,15 +4,15 @@ import { createRedis, type RedisClient } from './redis.js';
 
 const nameOf = ({ keyPrefix }: Config['redis'], channel: string) => `${keyPrefix}${channel}`;
 
-/** Returns a function that wakes all subscribers of a channel. A wake-up may be lost, so a subscriber also polls. */
+/** Returns a function that wakes all subscribers of a channel. A wake-up may be lost, so a subscriber also polls. `about`: an id that it names. */
 export function wakeUpPublisher(
   config: Config['redis'],
   redis: RedisClient,
   logger: Logger,
-): (channel: string) => void {
-  return (channel) =>
+): (channel: string, about?: string) => void {
+  return (channel, about = '') =>
     void redis
-      .publish(nameOf(config, channel), '')
+      .publish(nameOf(config, channel), about)
       .catch((err: unknown) => logger.debug({ err, channel }, 'wake-up not sent'));
 }
 
@@ -25,7 +25,7 @@ export function subscribeToWakeUps<Channel extends string>(
   config: Config['redis'],
   logger: Logger,
   channels: readonly Channel[],
-  wake: (channel: Channel) => void,
+  wake: (channel: Channel, about: string) => void,
 ): WakeUpSubscription {
   const byName = new Map(channels.map((channel) => [nameOf(config, channel), channel]));
   const redis = createRedis(config, logger, { autoResubscribe: false });
@@ -34,9 +34,9 @@ export function subscribeToWakeUps<Channel extends string>(
       .subscribe(...byName.keys())
       .catch((err: unknown) => logger.debug({ err }, 'not subscribed to wake-ups'));
   });
-  redis.on('message', (name: string) => {
+  redis.on('message', (name: string, about: string) => {
     const channel = byName.get(name);
-    if (channel) wake(channel);
+    if (channel) wake(channel, about);
   });
   return { close: () => redis.disconnect() };
 }
