@@ -39,6 +39,11 @@ export interface Clocks {
   readonly redis: number;
 }
 
+/** `saysDate`: the vendor's answers have a `Date`, as those of every HTTP server. They never report usage, which would hide a wrong count. */
+export interface BudgetCase extends Clocks {
+  readonly saysDate: boolean;
+}
+
 export interface BudgetResult {
   readonly calls: number;
   readonly windows: number;
@@ -51,7 +56,7 @@ export interface BudgetResult {
  * and the second at its beginning. Redis is frozen at the boundary of the second pair, so that the ledger decides, and killed before that
  * of the third: it comes back empty, and is rebuilt from the ledger. The vendor counts by its own clock.
  */
-export async function budgetUnder(aheadMs: Clocks): Promise<BudgetResult> {
+export async function budgetUnder({ saysDate, ...aheadMs }: BudgetCase): Promise<BudgetResult> {
   const [postgres, redis] = await Promise.all([
     PostgresServer.startAhead(aheadMs.postgres),
     RedisServer.startAhead(aheadMs.redis),
@@ -63,7 +68,7 @@ export async function budgetUnder(aheadMs: Clocks): Promise<BudgetResult> {
       commandTimeout: COMMAND_TIMEOUT_MS,
     }),
   );
-  const vendor = new CountingVendor();
+  const vendor = new CountingVendor(saysDate);
   const stopping = new AbortController();
   try {
     const hammering = clients.flatMap((client) => {
@@ -115,8 +120,7 @@ async function hammer(budget: VendorBudget, vendor: CountingVendor, signal: Abor
       await outcome.giveBack();
       continue;
     }
-    vendor.receive();
-    await outcome.settle({ status: 200, headers: {} });
+    await outcome.settle(vendor.answer());
   }
 }
 
@@ -151,13 +155,16 @@ class CountingVendor {
   private whileRedisWasAway = 0;
   private readonly counts = { short: new Map<number, number>(), long: new Map<number, number>() };
 
-  receive(): void {
+  constructor(private readonly saysDate: boolean) {}
+
+  answer(): { status: number; headers: Record<string, string> } {
     this.calls += 1;
     if (this.isRedisAway) this.whileRedisWasAway += 1;
     for (const span of ['short', 'long'] as const) {
       const { id } = windowAt(Date.now(), SECONDS[span], 1);
       this.counts[span].set(id, (this.counts[span].get(id) ?? 0) + 1);
     }
+    return { status: 200, headers: this.saysDate ? { date: new Date().toUTCString() } : {} };
   }
 
   result(): BudgetResult {

@@ -1,20 +1,24 @@
 import { canShiftClocks } from '../harness/shifted-clock.js';
-import { type BudgetResult, budgetUnder, type Clocks } from './budget-clocks.js';
+import { type BudgetCase, type BudgetResult, budgetUnder } from './budget-clocks.js';
 import { keepResults, MACHINE } from './results.js';
 import { Disasters } from './week/disasters.js';
 import { singleEngines } from './week/engines.js';
 import { report } from './week/report.js';
 import { liveWeek, type WeekOptions } from './week/week.js';
 
-// npm run chaos clocks: Redis and Postgres with clocks that differ by 2 s, in both directions. First the budget at real time, with windows of
-// 16 s, a frozen and a killed Redis; then the whole product, with processes killed every few seconds.
-const APART: readonly Clocks[] = [
-  { postgres: 0, redis: 0 },
-  { postgres: -1_000, redis: 1_000 },
-  { postgres: 1_000, redis: -1_000 },
+// npm run chaos clocks: Redis and Postgres with clocks that differ from each other and from the vendor's. First the budget at real time, with
+// windows of 16 s, a frozen and a killed Redis; then the whole product, with processes killed every few seconds.
+const APART: readonly BudgetCase[] = [
+  { postgres: 0, redis: 0, saysDate: false },
+  { postgres: -1_000, redis: 1_000, saysDate: false },
+  { postgres: 1_000, redis: -1_000, saysDate: false },
+  // Beyond the guard. The vendor's `Date` shows the difference.
+  { postgres: 5_000, redis: 5_000, saysDate: true },
+  { postgres: -5_000, redis: 5_000, saysDate: true },
+  { postgres: 0, redis: -5_000, saysDate: true },
 ];
 // Without this case a count that never finds anything would pass, too.
-const TOO_FAR: Clocks = { postgres: 5_000, redis: 5_000 };
+const TOO_FAR: BudgetCase = { postgres: 5_000, redis: 5_000, saysDate: false };
 const options: WeekOptions = {
   seed: Number(process.env.CHAOS_SEED ?? 1),
   athletes: Number(process.env.CHAOS_ATHLETES ?? 10),
@@ -52,11 +56,11 @@ if (!canShiftClocks()) {
   process.exitCode = worst;
 }
 
-function nameOf({ postgres, redis }: Clocks): string {
-  return `Postgres ${postgres / 1_000} s, Redis ${redis / 1_000} s`;
+function nameOf({ postgres, redis, saysDate }: BudgetCase): string {
+  return `Postgres ${postgres / 1_000} s, Redis ${redis / 1_000} s, ${saysDate ? 'with' : 'without'} Date`;
 }
 
-function isAsPromised(clocks: Clocks, { calls, overLimit, whileRedisWasAway }: BudgetResult): boolean {
+function isAsPromised(clocks: BudgetCase, { calls, overLimit, whileRedisWasAway }: BudgetResult): boolean {
   if (clocks === TOO_FAR) return overLimit > 0;
   return overLimit === 0 && calls > 0 && whileRedisWasAway > 0;
 }
