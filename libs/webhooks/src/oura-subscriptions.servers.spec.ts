@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Vault } from '#connections';
-import { Clock, createLogger, timeScale } from '#platform';
+import { createLogger, timeScale } from '#platform';
 import { ConnectionFailed, OutboundCaller, type OutboundRequest } from '#reliability';
 import { VENDORS, verificationTokenOf, type Webhook, type WebhookSubscriptions } from '#vendors';
 import { CLIENT, SimulatorProcess } from '../../../test/harness/simulator.js';
@@ -62,8 +62,8 @@ describe('SubscriptionKeeper of Oura', () => {
     receiver.close();
   });
 
-  const store = () =>
-    new SubscriptionStore(open.database, new Vault([{ version: 1, key: Buffer.alloc(32, 1) }]), logger);
+  const store = (Store = SubscriptionStore) =>
+    new Store(open.database, new Vault([{ version: 1, key: Buffer.alloc(32, 1) }]), logger);
 
   interface Setting {
     readonly daysLater?: number;
@@ -71,14 +71,17 @@ describe('SubscriptionKeeper of Oura', () => {
     readonly by?: Pick<OutboundCaller, 'call'>;
   }
   function subscriptions({ daysLater = 0, publicUrl = url, by = caller }: Setting = {}) {
-    class LaterClock extends Clock {
-      override nowMs = () => Date.now() + daysLater * DAY_MS;
+    class LaterStore extends SubscriptionStore {
+      override async claim(...args: Parameters<SubscriptionStore['claim']>) {
+        const claim = await super.claim(...args);
+        return claim && { ...claim, claimed_at: new Date(claim.claimed_at.getTime() + daysLater * DAY_MS) };
+      }
     }
     const part = (VENDORS.oura.webhook as Webhook).subscriptions as WebhookSubscriptions;
     const config = { apiUrl: `${simulator.url}/oura`, oauthUrl: '', client: CLIENT };
     const api = part.at(config, uncharged('oura', by));
     const plan = { vendor: 'oura', callbackUrl: `${publicUrl}/webhooks/oura`, part, api } as const;
-    return workerOf(new SubscriptionKeeper(plan, store(), new LaterClock(), timeScale(1), logger));
+    return workerOf(new SubscriptionKeeper(plan, store(LaterStore), timeScale(1), logger));
   }
 
   const base = () => `${simulator.url}/oura/v2/webhook/subscription`;

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Vault } from '#connections';
-import { createLogger, SystemClock, timeScale } from '#platform';
+import { createLogger, timeScale } from '#platform';
 import { OutboundCaller, type OutboundRequest } from '#reliability';
 import { VENDORS, type Webhook, type WebhookSubscriptions } from '#vendors';
 import { CLIENT, SimulatorProcess } from '../../../test/harness/simulator.js';
@@ -73,7 +73,7 @@ describe('SubscriptionKeeper of Polar', () => {
     const api = part.at(config, uncharged('polar', by));
     const callbackUrl = `${publicUrl}${part.callbackPath(config)}`;
     const plan = { vendor: 'polar', part, api, signs, callbackUrl } as const;
-    return workerOf(new SubscriptionKeeper(plan, store(), new SystemClock(), timeScale(1), logger));
+    return workerOf(new SubscriptionKeeper(plan, store(), timeScale(1), logger));
   }
 
   const call = async (method: string, path = '', body?: object) => {

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Vault } from '#connections';
-import { ClaimLost, createLogger, fenceRejected, SystemClock, timeScale } from '#platform';
+import { ClaimLost, createLogger, fenceRejected, timeScale } from '#platform';
 import { OutboundCaller } from '#reliability';
 import {
   type SubscriptionCall,
@@ -72,7 +72,7 @@ describe('SubscriptionKeeper', () => {
     const config = { apiUrl: strava.apiUrl, oauthUrl: '', client: CLIENT, webhookVerifyToken: 'verify' };
     const api = part.at(config, call);
     const plan = { vendor: 'strava', callbackUrl: url + path, part, api } as const;
-    return workerOf(new SubscriptionKeeper(plan, store(), new SystemClock(), timeScale(1), logger));
+    return workerOf(new SubscriptionKeeper(plan, store(), timeScale(1), logger));
   }
 
   const known = async () => {

@@ -1,13 +1,5 @@
 import { Counter } from 'prom-client';
-import {
-  type Clock,
-  type Held,
-  type Logger,
-  type Outcome,
-  startAtZero,
-  type TimeScale,
-  type Work,
-} from '#platform';
+import { type Held, type Logger, type Outcome, startAtZero, type TimeScale, type Work } from '#platform';
 import {
   type CallFailure,
   type CallOutcome,
@@ -72,7 +64,6 @@ export class SubscriptionKeeper implements Work<SubscriptionClaim, SubscriptionC
   constructor(
     private readonly plan: SubscriptionPlan,
     private readonly store: SubscriptionStore,
-    private readonly clock: Clock,
     private readonly scale: TimeScale,
     private readonly logger: Logger,
   ) {
@@ -166,7 +157,7 @@ export class SubscriptionKeeper implements Work<SubscriptionClaim, SubscriptionC
     const { verifiable, others } = await this.bySecret(topic, existing);
     const unremoved = await this.removeAll(others);
     if (unremoved) return unremoved;
-    const kept = await this.keep(verifiable);
+    const kept = await this.keep(claim, verifiable);
     if (kept?.kind === 'ok') {
       await this.store.store(claim, topic, kept.value.subscription);
       return ok(kept.value.result);
@@ -204,21 +195,23 @@ export class SubscriptionKeeper implements Work<SubscriptionClaim, SubscriptionC
 
   /** Undefined if none of the existing subscriptions can be kept. */
   private async keep(
+    claim: SubscriptionClaim,
     existing: readonly Subscription[],
   ): Promise<CallOutcome<{ subscription: Subscription; result: Result }> | undefined> {
     const { api, callbackUrl } = this.plan;
     const ours = existing.find((one) => one.callbackUrl === callbackUrl);
     const subscription = ours ?? existing[0];
     if (!subscription) return undefined;
-    if (ours && !this.isEnding(ours)) return ok({ subscription, result: 'kept' });
+    if (ours && !this.isEnding(ours, claim)) return ok({ subscription, result: 'kept' });
     const changed = await (ours ? api.renew?.(ours) : api.move?.(subscription, callbackUrl));
     if (!changed || changed.kind === 'gone') return undefined;
     return changed.kind === 'ok' ? ok({ subscription, result: ours ? 'renewed' : 'moved' }) : changed;
   }
 
-  private isEnding({ endsAt }: Subscription): boolean {
+  /** By the database's clock: a process whose clock is months ahead would renew all subscriptions at each check. */
+  private isEnding({ endsAt }: Subscription, { claimed_at }: SubscriptionClaim): boolean {
     const { renewBeforeMs } = this.plan.part;
     if (!endsAt || renewBeforeMs === undefined) return false;
-    return endsAt.getTime() - this.clock.nowMs() < this.scale.wait(renewBeforeMs);
+    return endsAt.getTime() - claimed_at.getTime() < this.scale.wait(renewBeforeMs);
   }
 }

@@ -12,6 +12,7 @@ export interface SubscriptionClaim extends Fenced {
   readonly vendor: VendorId;
   /** Failed checks since the last one that succeeded. */
   readonly failures: number;
+  readonly claimed_at: Date;
 }
 
 interface NextCheck {

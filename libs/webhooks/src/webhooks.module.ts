@@ -109,7 +109,6 @@ export class WebhooksWorkModule implements OnApplicationBootstrap, BeforeApplica
     private readonly budgets: Budgets,
     private readonly database: Database,
     private readonly sweeps: Sweeps,
-    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: ProductConfig,
     @Inject(TIME_SCALE) private readonly scale: TimeScale,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -151,6 +150,6 @@ export class WebhooksWorkModule implements OnApplicationBootstrap, BeforeApplica
     const call = subscriptionCall(VENDORS[vendor], this.callers.of(vendor), this.budgets.of(vendor));
     const api = part.at(config, call);
     const plan = { vendor, part, api, signs, callbackUrl: `${this.config.http.publicUrl}${path}` };
-    return new SubscriptionKeeper(plan, this.subscriptions, this.clock, this.scale, this.logger);
+    return new SubscriptionKeeper(plan, this.subscriptions, this.scale, this.logger);
   }
 }

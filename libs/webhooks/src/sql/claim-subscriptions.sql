@@ -7,4 +7,4 @@ set fence = keeper.fence + 1,
     leased_until = excluded.leased_until
 where is_free(keeper.leased_until)
   and (keeper.due_at <= now() or $3)
-returning vendor, fence, failures
+returning vendor, fence, failures, clock_timestamp() as claimed_at
