@@ -100,7 +100,7 @@ describe('the changes of an athlete', () => {
     return athlete;
   }
 
-  it('changes come with the data that the routes answer at rest, each athlete’s own, in the feed and in NATS', async () => {
+  it('the feed and NATS have each athlete’s changes, and the last change of a subject has the data that its route answers', async () => {
     const athlete = randomUUID();
     const stranger = await athleteWithRow();
     const strava = await world.vendorAthlete(6);

@@ -511,7 +511,7 @@ describe('the console in a browser', () => {
     });
   });
 
-  it('times are in the person’s zone with UTC on hover, distances in the chosen units, and a day of that zone filters', async () => {
+  it('times are in the person’s zone with UTC on hover, distances in the chosen units, and a filter by day takes the days of that zone', async () => {
     const tab = await Tab.open(browser, { timezoneId: 'Pacific/Kiritimati' });
     const { page } = tab;
     const [first] = await world.rows<{ at: Date; distance: number }>(
@@ -794,7 +794,7 @@ describe('the console in a browser', () => {
     expect(operator.problems).toEqual([]);
   });
 
-  it('figures that cannot be read again say of when they are, and go on when NATS is back', async () => {
+  it('figures that cannot be refreshed show their time, and are refreshed again when NATS is back', async () => {
     const { page } = operator;
     await page.goto(at('/dead-letters'));
     await card(page, 'Reasons').getByText('schema-invalid').waitFor();
@@ -809,7 +809,7 @@ describe('the console in a browser', () => {
     expect(operator.problems).toEqual([]);
   });
 
-  it('a consumer without a worker needs a person, gets the commands that start one, and no person once it runs', async () => {
+  it('the overview lists a consumer without a worker, with the commands that start a worker, until one runs', async () => {
     const { page } = operator;
     const consumer = 'normalize-sleep-durable';
     for (const worker of [...world.workers]) await world.kill(worker);
@@ -839,7 +839,7 @@ describe('the console in a browser', () => {
     expect(operator.problems).toEqual([]);
   });
 
-  it('nothing moves for a person who prefers reduced motion, and bars do for others', async () => {
+  it('nothing moves for a person who prefers reduced motion, and bars move for others', async () => {
     const { page } = operator;
     await page.goto(at('/overview'));
     await page

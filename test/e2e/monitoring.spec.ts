@@ -20,7 +20,7 @@ const INGEST_KEY = 'an-ingest-key-for-tests';
 const ATHLETE = 'ann-whose-subject-is-secret';
 const WITH_PROMETHEUS = hasPrometheus ? it : it.skip;
 
-describe('what operators see of a running product', () => {
+describe('traces and logs of a running product', () => {
   const collector = new OtlpCollector();
   let nats: NatsServer;
   let connection: NatsConnection;
@@ -216,7 +216,7 @@ describe('what operators see of a running product', () => {
     },
   );
 
-  it('what the product sends to the collector is OTLP, and neither spans nor lines have tokens, secrets or subjects', async () => {
+  it('the collector gets valid OTLP, and neither spans nor log lines have tokens, secrets or subjects', async () => {
     expect(collector.problems).toEqual([]);
     expect(collector.spans.length).toBeGreaterThan(10);
     const tokens = await world.rows<{ access_token: string }>('select access_token from connection');

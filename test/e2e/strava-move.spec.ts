@@ -41,7 +41,7 @@ describe('Strava’s move to another host, to tokens in headers and away from /o
     await old?.stop();
   };
 
-  it('a running import waits at the old host after its end, and is completed at the new one', async () => {
+  it('an import that is running when the old host ends waits, and completes at the new host', async () => {
     await world.simulator.habit('strava', { api_host: 'both' });
     await replaceApi();
     await world.connect(athlete, vendorAthlete);

@@ -220,7 +220,7 @@ describe.each(vendors)('%s', (vendor) => {
     });
 
   if (oauth.refresh !== 'none') {
-    it(`${vendor}: eight needs at once, in two processes, make one refresh, and the old tokens are dead`, async () => {
+    it(`${vendor}: eight simultaneous requests for an expired token, in two processes, cause one refresh, and the vendor refuses the old tokens`, async () => {
       const person = await connectedPerson();
       const old = await tokensOf(person);
       await expireAtVendor(person);
@@ -240,7 +240,7 @@ describe.each(vendors)('%s', (vendor) => {
       expect([400, 401]).toContain(status);
     });
 
-    it(`${vendor}: a token that the vendor ends early is refreshed once, and the record of that moment arrives`, async () => {
+    it(`${vendor}: a token that the vendor ends early is refreshed once, and a record made meanwhile arrives`, async () => {
       const person = await connectedPerson();
       await expireAtVendor(person);
       const before = await calls('token');
@@ -249,7 +249,7 @@ describe.each(vendors)('%s', (vendor) => {
       expect(await connectionOf(person)).toMatchObject({ status: 'active' });
     });
   } else
-    it(`${vendor}: a token that the vendor ends is not refreshed; the person is asked again, and then nothing is missing`, async () => {
+    it(`${vendor}: a token that the vendor ends is not refreshed; the athlete has to connect again, and then no record is missing`, async () => {
       const person = await connectedPerson();
       const before = await calls('token');
       await expireAtVendor(person);

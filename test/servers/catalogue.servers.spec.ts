@@ -90,7 +90,7 @@ const WITHOUT_ATHLETE: Readonly<Record<string, string>> = {
   'whoop_api_requests: whoop_api_requests_pkey': LOG,
 };
 
-describe('the catalogue', () => {
+describe('the catalogue of tables', () => {
   let open: OpenDatabase;
   beforeAll(async () => {
     open = await openTestDatabase();

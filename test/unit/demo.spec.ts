@@ -205,7 +205,7 @@ describe('renderProgress', () => {
     },
   );
 
-  it('an estimate that is over by now says no time', () => {
+  it('the live block shows no time for an estimate that has passed', () => {
     const late = { ...halfway, streams: { ...halfway.streams, eta: after(-1) } };
     expect(textOf(draw(late, 100))).toMatch(/370 of 876 +done soon, 3 failed$/m);
   });

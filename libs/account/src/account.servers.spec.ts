@@ -156,7 +156,7 @@ describe('the end of a connection', () => {
     ['disconnection', (its, athleteId) => its.disconnect(athleteId, 'strava')],
   ];
   it.each(ends)(
-    'a %s leaves no receipt without its end of the connection, so that a process frozen between the two cannot end a later connection',
+    'a %s ends the connection and opens the receipt in one transaction, so that a process frozen between the two cannot end a later connection',
     async (_, end) => {
       const athleteId = await newAthlete(open.database);
       const connectedAt = await connect(athleteId);
@@ -274,7 +274,7 @@ describe('an account that is deleted', () => {
       days: 22,
     },
   ])(
-    'the until of a receipt is $days days after its completion, $ends, if changes are kept for $changesDays days at TIME_SCALE $factor',
+    '`until` of a receipt is $days days after its completion, $ends, if changes are kept for $changesDays days at TIME_SCALE $factor',
     async ({ changesDays, factor, days }) => {
       const id = await account.delete(await leaver());
       await deletions().deleteRows();

@@ -259,7 +259,7 @@ describe('the rows of activities', () => {
     ]);
   });
 
-  it('a page of 200 activities with details takes two statements and stores each detail, of a repeated activity the last one', async () => {
+  it('a page of 200 activities with details is stored in two statements, and a repeated activity gets its last detail', async () => {
     const athleteId = await anAthlete();
     const details = Array.from({ length: 200 }, (_, n) =>
       activity({ id: `${n}`, description: `text ${n}`, laps: [{ lap_index: n }] }),

@@ -64,7 +64,7 @@ describe('the changes of activities that are announced', () => {
     ]);
   });
 
-  it('a detail is announced as an update, and the state of an import of it is not', async () => {
+  it('a detail is announced as an update, and a failed fetch of the detail is not announced', async () => {
     await save();
     await told();
     const [{ id } = { id: '' }] = await listed();
@@ -128,7 +128,7 @@ describe('the changes of activities that are announced', () => {
       [athleteId, athleteId],
     );
 
-  it('the item of a workout that two vendors have names the other, and the older one is announced again, also when one goes', async () => {
+  it('an activity that another vendor has, too, names the other activity, which is announced again when the first one comes and when it goes', async () => {
     await connectTwoVendors();
     await save();
     await told();

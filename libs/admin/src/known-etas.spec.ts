@@ -24,7 +24,7 @@ describe('KnownEtas', () => {
     return { forecast, known };
   }
 
-  it('makes one forecast for all who ask while it is made', async () => {
+  it('KnownEtas makes one forecast for all callers that request it while it is made', async () => {
     const { forecast, known } = knownEtas(() => Promise.resolve(FIRST));
     expect(await Promise.all([known.read(), known.read()])).toEqual([FIRST, FIRST]);
     expect(await known.read()).toBe(FIRST);

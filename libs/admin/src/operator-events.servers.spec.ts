@@ -213,7 +213,7 @@ describe('events of operators', () => {
     expect((await connect()).answer.statusCode).toBe(503);
   });
 
-  it('the event stream of an operator keeps at most one pass for a client that takes no bytes, and then tells it to read again', async () => {
+  it('the event stream of an operator buffers little for a client that takes no bytes, and later sends it the newest overview and `changes`', async () => {
     const quick = await connect();
     const slow = await connect({ isReading: false });
     await untilFollowing(quick);

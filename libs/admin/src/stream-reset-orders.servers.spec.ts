@@ -137,7 +137,7 @@ describe('orders to reset failed stream fetches', () => {
     expect([await left(), await stored()]).toEqual([3, [{ matched: 3, handled: 0, is_open: true }]]);
   });
 
-  it('a settled order of a lost claim stays as the other worker has it', async () => {
+  it('a worker that lost its claim of an order can neither settle the order nor count its fetches', async () => {
     await fill(await newAthlete(sql), 1);
     await orders.place({}, 'operator');
     const frozen = (await rows().claim(HOUR_MS))!;
@@ -162,7 +162,7 @@ describe('orders to reset failed stream fetches', () => {
     expect((await stored()).length).toBe(8_639);
   });
 
-  it('the order of a deleted athlete goes with the athlete', async () => {
+  it('the deletion of an athlete deletes the orders about that athlete', async () => {
     const athlete = await newAthlete(sql);
     await fill(athlete, 1);
     await orders.place({ athleteId: athlete }, 'operator');

@@ -10,7 +10,7 @@ const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 const statement = (name: string) => loadSql(import.meta.url, `./sql/${name}.sql`).text;
 
-describe('with 100,000 athletes, half of them connected', () => {
+describe('AthleteSearch with 100,000 athletes, half of them connected', () => {
   let open: OpenDatabase;
   let search: AthleteSearch;
 

@@ -54,7 +54,7 @@ const permits = async (budget: VendorBudget) =>
     await eventually('the cut', () => all.every((worker) => worker.redis.status !== 'ready'));
   }
 
-  it('while Redis is away the ledger gives the rest of the window and no second helping, also in a process that never met Redis', async () => {
+  it('while Redis is away the ledger permits the rest of the window and no call more, also in a process without an earlier call', async () => {
     const setting = { policy: policyBetween(aheadMs), url: proxy.url };
     const one = await workers.start(setting);
     const newcomer = await workers.start(setting);

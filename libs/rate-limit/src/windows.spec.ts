@@ -91,7 +91,7 @@ describe('windows that begin with a request', () => {
   const START = Date.parse('2026-11-18T14:07:13.500Z');
   const begun = windowsAt(counters, START, 1).windows;
 
-  it('without an open window both begin now, and end 15 minutes and 24 hours later', () => {
+  it('without open windows, both windows begin now and end 15 minutes and 24 hours later', () => {
     const { windows, areNew } = windowsAt(counters, START, 1);
     expect(areNew).toEqual([true, true]);
     expect(windows.map(({ endsAtMs }) => endsAtMs - START)).toEqual([900_000, 86_400_000]);

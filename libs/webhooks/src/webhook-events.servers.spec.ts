@@ -9,7 +9,7 @@ import { listStatement, WebhookEvents } from './webhook-events.js';
 // A few index pages and the rows of a page. A scan of all handled events would read thousands of blocks.
 const MOST_BLOCKS = 200;
 
-describe('what operators see of webhook events', () => {
+describe('WebhookEvents', () => {
   let open: OpenDatabase;
   let events: WebhookEvents;
   beforeAll(async () => {

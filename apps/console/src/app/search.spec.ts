@@ -7,7 +7,7 @@ describe('search parameters', () => {
     expect(parseSearch(formatSearch(search))).toEqual(search);
   });
 
-  it('leave out what is empty, and the question mark with it', () => {
+  it('search parameters leave out empty values, and without a value the question mark', () => {
     expect(formatSearch({ q: '', status: undefined })).toBe('');
     expect(formatSearch({ q: '', status: 'failed' })).toBe('?status=failed');
   });

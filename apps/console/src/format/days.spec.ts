@@ -12,7 +12,7 @@ import {
 } from './days.js';
 
 describe('days', () => {
-  it('an address may hold any text; only days and months of the calendar are taken', () => {
+  it('dayOf and monthOf return undefined for a text that is no day or month of the calendar', () => {
     expect(dayOf('2026-02-28')).toBe('2026-02-28');
     expect(dayOf('2026-02-30')).toBeUndefined();
     expect(dayOf('yesterday')).toBeUndefined();

@@ -36,7 +36,7 @@ describe('roundPaces', () => {
     }
   });
 
-  it('a person who stood still all the time has none', () => {
+  it('names no round pace for a person who stood still all the time', () => {
     expect(roundPaces(0, 0, 1000)).toEqual([]);
   });
 });

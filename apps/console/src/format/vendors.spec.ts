@@ -16,7 +16,7 @@ describe('vendors', () => {
     expect(vendorName('unknown')).toBe('an app');
   });
 
-  it('vendorNames lists the vendors with such records', () => {
+  it('vendorNames lists the vendors that give the requested records', () => {
     expect(vendorNames(vendorsWith('activities'), 'disjunction')).toBe('Strava or Polar');
     expect(vendorNames(vendorsWith(), 'conjunction')).toBe('Strava, WHOOP and Polar');
   });

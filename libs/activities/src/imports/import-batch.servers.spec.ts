@@ -104,7 +104,7 @@ describe('a batch of an import', () => {
     expect(await rowsOf(claim)).toMatchObject([{ detail_status: 'stored', photos_status: 'stored' }]);
   });
 
-  it('an import makes one call for all activities whose details are in the list, and one more for each other', async () => {
+  it('an import makes one call for all activities whose details are in the list, and one more for each other activity', async () => {
     const calls: string[] = [];
     const history = ['1', '2', '3'].map((id) => anActivity({ id, description: 'from the list' }));
     const source: Partial<ImportParts['source']> = {
@@ -146,7 +146,7 @@ describe('a batch of an import', () => {
     expect(await run(await begun(), parts(source))).toEqual({ kind: 'accident', error: REFUSED.reason });
   });
 
-  it('an import tries an activity three times whose answers are about another activity, and then completes without it', async () => {
+  it('an import requests an activity three times if the answers are about another activity, and then completes without it', async () => {
     let calls = 0;
     const made = parts({
       ...one,

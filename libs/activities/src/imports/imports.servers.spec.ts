@@ -141,7 +141,7 @@ it.each([
   },
 );
 
-it('an app that requests an incremental import after each cooldown is never refused after the import of a long history', async () => {
+it('incremental imports after each cooldown are never refused, even after the import of a long history', async () => {
   const athleteId = await newAthlete(open.database);
   const end = (id: string, pages: number, minutesAgo: number) =>
     open.database.query(

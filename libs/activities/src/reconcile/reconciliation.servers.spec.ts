@@ -239,7 +239,7 @@ describe('a reconciliation with the list of the vendor', () => {
     ['twelve years', 12 * 365, []],
     ['a day', 1, ['future']],
   ])(
-    'an activity that its device dated %s ahead is requested by id only if the list goes back from there',
+    'an activity that its device dated %s ahead is requested by id only if the list covers that date',
     async (_, days, requested) => {
       const startTime = new Date(Date.now() + days * 24 * HOUR_MS);
       const ahead = anActivity({ id: 'future', startTime });

@@ -568,7 +568,7 @@ describe('a confirmation whose calls are charged to a budget', () => {
   });
 
   it.each(['unknown', 'lapsed'] as const)(
-    'an %s confirmation is answered as such without a request for a permit, while the budget allows no call',
+    'an %s confirmation is refused with that outcome, without a request for a permit, while the budget allows no call',
     async (kind) => {
       const { state, budgets } = newBudget(0);
       const limited = await harness.worker({ budgets });

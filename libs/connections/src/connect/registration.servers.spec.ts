@@ -157,7 +157,7 @@ describe('a connection without a refresh token', () => {
   const expire = (athlete: string) =>
     worker.database.query('update connection set expires_at = now() where athlete_id = $1', [athlete]);
 
-  it('a connection without a refresh token needs the athlete once its token has expired, counts no refresh, and is active after a new consent', async () => {
+  it('needs a new consent once its token has expired, counts no refresh, and is active after the consent', async () => {
     const { athlete, vendorId } = await newPair();
     await connected(athlete, vendorId);
     const calls = await tokenCalls();
@@ -172,7 +172,7 @@ describe('a connection without a refresh token', () => {
     expect(await statusOf(athlete)).toBe('active');
   });
 
-  it('needs the athlete after a 401, without a call to the token endpoint', async () => {
+  it('needs a new consent after a 401, without a call to the token endpoint', async () => {
     const { athlete, vendorId } = await newPair();
     await connected(athlete, vendorId);
     const token = await tokenOf(athlete);
@@ -220,7 +220,7 @@ describe('a connection without a refresh token', () => {
     expect([await queued(), await harness.simulator.isConnected(vendorId)]).toEqual([0, false]);
   });
 
-  it('a connection without a refresh token keeps its access token through a key rotation', async () => {
+  it('keeps its access token through a key rotation', async () => {
     const { athlete, vendorId } = await newPair();
     await connected(athlete, vendorId);
     const token = await tokenOf(athlete);

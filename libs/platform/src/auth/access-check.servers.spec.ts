@@ -38,7 +38,7 @@ async function requests() {
   };
 }
 
-it('a request with a remembered token and leased requests is admitted without a promise', async () => {
+it('a request with a remembered token and leased requests is admitted in the same turn of the event loop', async () => {
   const send = await requests();
   const first = send().admit();
   expect(first).toBeInstanceOf(Promise);
@@ -46,7 +46,7 @@ it('a request with a remembered token and leased requests is admitted without a 
   expect(send().admit()).toBe(true);
 });
 
-it('a request that lacks a role is charged and refused without a promise, too', async () => {
+it('a request that lacks a role is charged and refused in the same turn of the event loop', async () => {
   const send = await requests();
   await send().admit();
   const refused = send('admin');

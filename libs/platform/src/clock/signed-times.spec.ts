@@ -38,7 +38,7 @@ describe('SignedTimes', () => {
     expect(await metric()).toContain(`signed_time_refusals_seconds_sum{${of}} 1800`);
   });
 
-  it('the sum of the differences stays finite if a signer writes a time without end', async () => {
+  it('the sum of the differences stays finite if a signer writes an infinite time', async () => {
     const { accepts } = timesOf('endless');
     expect(accepts(Infinity)).toBe(false);
     expect(await metric()).toContain(

@@ -83,7 +83,7 @@ describe('a primary and its standby', () => {
     expect((await results())['standby']).toBeGreaterThan(0);
   });
 
-  it('a list is read from the primary while the standby is behind, a version that the standby has is not', async () => {
+  it('while the standby is behind, a list is read from the primary, and a row from the standby if it has the requested version', async () => {
     await two.query('select pg_wal_replay_pause()');
     await database.query("insert into thing values (3000, 'v1')");
     expect(await isFromStandby(reads)).toBe(false);

@@ -29,7 +29,7 @@ afterAll(async () => {
   await nats.stop();
 });
 
-it('ConsumerStates reports consumers that nobody pulls from and that do not exist, and no consumer that is pulled from', async () => {
+it('ConsumerStates reports consumers that nobody pulls from and consumers that do not exist, but none that is pulled from', async () => {
   await jetstream(connection).publish('s.some', 'a message');
   const consumer = await jetstream(connection).consumers.get(STREAM, 'pulled');
   const pull = await consumer.fetch({ max_messages: 1, expires: 30_000 });

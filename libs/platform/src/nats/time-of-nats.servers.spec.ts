@@ -29,7 +29,7 @@ describe.each([
     await server?.stop();
   });
 
-  it('timeOfNats lies between a message before and a message after the question, and leaves no consumer', async () => {
+  it('timeOfNats lies between a message before and a message after the request, and leaves no consumer', async () => {
     const storedAt = async () => {
       const { seq } = await jetstream(connection).publish(`${stream}.tick`);
       return (await manager.streams.getMessage(stream, { seq }))?.time.getTime() ?? NaN;

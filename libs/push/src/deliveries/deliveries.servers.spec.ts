@@ -373,7 +373,7 @@ describe('deliveries', () => {
     expect(receiver.ids.sort()).toEqual([...ids].sort());
   });
 
-  it('a delivery whose change was blanked or purged is not sent, and says so', async () => {
+  it('a delivery whose change was blanked or purged fails without being sent, and its error gives the reason', async () => {
     const { receiver, id } = await endpoint();
     const [blanked, purged] = await happened(2);
     await open.database.query(
@@ -517,7 +517,7 @@ describe('deliveries', () => {
     expect(JSON.stringify(rows)).not.toContain('whsec_');
   });
 
-  it('a failed read of due deliveries ends the session only after its attempts, so that no other worker exceeds eight', async () => {
+  it('a session whose read of due deliveries fails ends after its running attempts, so that an endpoint never has more than eight over all workers', async () => {
     const held: Array<() => void> = [];
     const { receiver, id } = await endpoint(['*'], (_, response) => {
       held.push(() => void response.writeHead(204).end());

@@ -147,7 +147,7 @@ describe('the relay', () => {
     expect(await unknownSequences()).toBe(0);
   });
 
-  it('the relay goes on after a relay that was killed in its lease, and rejects what that one stores later', async () => {
+  it('a relay goes on once the lease of a frozen relay has ended, and every later write of the frozen one is rejected and counted', async () => {
     await insert(10);
     const store = new RelayStore(world.open.database);
     const dead = (await store.claim(60_000))!;

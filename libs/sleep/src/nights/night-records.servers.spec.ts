@@ -96,7 +96,7 @@ describe('the records of a night', () => {
     ]);
   });
 
-  it('a record without times, or with others’ nonsense in their place, has neither', async () => {
+  it('a record without times, or with other values in their place, shows neither time', async () => {
     await store('one', { raw: { start: 'bedtime', end: 7 } });
     await store('two');
     for (const record of (await records.find(USER, DATE)).records)

@@ -111,7 +111,7 @@ describe('the sleep pipeline', () => {
     expect(row?.captured_at.getTime()).toBe(raw?.time.getTime());
   });
 
-  it('a night that a client dates a day ahead keeps out no later night without capturedAt', async () => {
+  it('a later night without capturedAt wins over a night that a client dates a day ahead', async () => {
     await world.startWorker();
     const capturedAt = new Date((await world.natsNow()).getTime() + 86_400_000).toISOString();
     await world.publish({ ...night, durationMinutes: 400, capturedAt });

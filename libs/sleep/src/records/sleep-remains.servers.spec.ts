@@ -299,7 +299,7 @@ describe('messages in NATS of people who have been deleted', () => {
       expect(await rowsOf(other)).toHaveLength(1);
     });
 
-    it('an erasure that begins while the end of an earlier one waits stays open, because NATS was asked before it', async () => {
+    it('a second erasure that begins before an earlier one has ended stays open, because NATS was asked before the second one began', async () => {
       await world.publish(night(leaver));
       await world.settled();
       await world.stopWorkers();

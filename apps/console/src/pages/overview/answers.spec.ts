@@ -26,7 +26,7 @@ const counter = (used: number, closed_until: string | null = null) => ({
 });
 const budgets = (...counters: object[]) => [{ provider: 'strava', rate_429_24h: 0, counters }] as Budgets;
 
-describe('the answers of the overview', () => {
+describe('the overview', () => {
   beforeAll(() =>
     setVendors([{ provider: 'strava', title: 'Strava', records: ['activities'], has_history: true }]),
   );
@@ -47,7 +47,7 @@ describe('the answers of the overview', () => {
     expect(closed).toMatchObject({ tone: 'bad', detail: 'Strava, read per 15 min: no call before 13:00' });
   });
 
-  it('says who waits and until when, and no end if one of the ends is unknown', () => {
+  it('says who waits and until when, and names no end if one of the ends is unknown', () => {
     const backfill = [
       { ...NONE, athlete_id: 'a', pending: 3, eta: '2026-03-03T14:00:00Z' },
       { ...NONE, athlete_id: 'b', pending: 1, eta: '2026-03-05T09:30:00Z' },

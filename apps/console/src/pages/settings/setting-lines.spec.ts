@@ -9,7 +9,7 @@ describe('migrationName', () => {
 });
 
 describe('linesOf', () => {
-  it('opens objects and lists of objects, and joins plain lists', () => {
+  it('makes a line for each value inside objects and lists of objects, and one line for a list of plain values', () => {
     expect(
       linesOf({
         timeScale: 1,

@@ -8,7 +8,7 @@ describe('the length of a night', () => {
     expect(hours(null)).toBe('–');
   });
 
-  it('each limit belongs to the longer class', () => {
+  it('a night of exactly 6, 7 or 8 hours belongs to the longer class', () => {
     expect([359, 360, 420, 480].map(lengthOf)).toEqual(['short', 'fair', 'good', 'long']);
   });
 });

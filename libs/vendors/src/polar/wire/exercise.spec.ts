@@ -137,7 +137,7 @@ describe('toExercises', () => {
     expect(toExercises(json)).toMatchObject({ activities: [], details: [], unreadable: [], length: 0 });
   });
 
-  it('refuses a list of Polar in which 20 items and no fewer are unreadable', () => {
+  it('refuses a list of Polar of 20 unreadable items, and accepts one of 19', () => {
     expect(toExercises(Array(19).fill({})).length).toBe(19);
     expect(() => toExercises(Array(20).fill({}))).toThrow('start_time');
     expect(() => toExercises({ exercises: [] })).toThrow('expected array');
