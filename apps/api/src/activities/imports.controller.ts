@@ -49,7 +49,7 @@ export class ImportsController {
   @ApiAcceptedResponse({ type: ImportAnswer, description: 'The import' })
   @Refuses({
     409: 'No such vendor is connected, or the athlete has to connect again',
-    429: 'Twenty imports from that vendor have begun within the hour, or they have listed 40 pages besides the longest list, or the athlete has used up the requests of this minute',
+    429: 'Twenty imports from that vendor have begun within the hour, or together they have listed 40 pages in addition to the import with the longest list, or the athlete has used up the requests of this minute',
   })
   begin(
     @Req() { caller: { athleteId } }: AuthenticatedRequest,

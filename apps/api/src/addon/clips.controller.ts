@@ -26,7 +26,7 @@ export class ClipsController {
     summary: 'Play a clip that says why the video cannot be played, and what to do',
     description: 'There is one clip for each cause, because players show no error messages.',
   })
-  @ApiHeader({ name: 'Range', required: false, description: 'The requested bytes' })
+  @ApiHeader({ name: 'Range', required: false, description: 'The range of bytes to answer' })
   @ApiHeader({ name: 'If-None-Match', required: false, description: 'The `ETag` of an earlier answer' })
   @ApiOkResponse({ description: 'The clip', content: video })
   @ApiResponse({ status: 206, description: 'The requested part', content: video })

@@ -122,7 +122,7 @@ class AttentionAnswer {
   @ApiProperty({ type: 'integer', description: 'Connections whose athlete has to connect again' })
   needs_reauth: number;
 
-  @ApiProperty({ type: 'integer', description: 'As `stuck_failed` above' })
+  @ApiProperty({ type: 'integer', description: 'The same number as `stuck_failed` of the answer' })
   stuck_failed: number;
 
   @ApiProperty({ type: 'integer', nullable: true, description: 'Null while NATS does not answer' })

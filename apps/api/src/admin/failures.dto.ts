@@ -43,10 +43,18 @@ class FailureGroupAnswer {
   @ApiProperty({ type: 'integer', description: 'Activities that are retried without a reset' })
   retrying: number;
 
-  @ApiProperty({ type: String, format: 'date-time', description: 'The earliest of the last attempts' })
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    description: 'The last attempt of the activity that was attempted longest ago',
+  })
   oldest_at: Date;
 
-  @ApiProperty({ type: String, format: 'date-time', description: 'The latest attempt' })
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    description: 'The last attempt of the activity that was attempted most recently',
+  })
   newest_at: Date;
 
   @ApiProperty({ type: [FailedActivityAnswer], description: 'At most five, latest attempt first' })

@@ -1,10 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 
 class GateSessionAnswer {
-  @ApiProperty({ type: String, format: 'date-time', description: 'The session got its place' })
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    description: 'The time at which the session got its place',
+  })
   since: Date;
 
-  @ApiProperty({ type: String, format: 'date-time', description: 'Its last request' })
+  @ApiProperty({ type: String, format: 'date-time', description: 'The time of the session’s last request' })
   seen_at: Date;
 
   @ApiProperty({

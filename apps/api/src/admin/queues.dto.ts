@@ -21,7 +21,11 @@ class TickAnswer {
   @ApiProperty({ type: String, format: 'date-time' })
   queued_at: Date;
 
-  @ApiProperty({ type: String, format: 'date-time', description: 'A delayed tick goes to a worker then' })
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    description: 'The time at which a delayed tick goes to a worker',
+  })
   due_at: Date;
 }
 

@@ -68,7 +68,7 @@ export class ChangesController {
   @ApiOkResponse({ type: ChangesAnswer, description: 'A page of changes' })
   @Refuses({ 410: 'The changes after the cursor are no longer kept' }, EXPIRED)
   @Refuses({
-    503: `${MOST_OF_ATHLETE} requests of the athlete wait for changes, or too many others do, or a server that this request needs does not answer; try again`,
+    503: `${MOST_OF_ATHLETE} requests of the athlete wait for changes, or too many requests of others wait, or a server that this request needs does not answer; try again`,
   })
   async list(
     @Req() request: SpanningRequest,
@@ -112,7 +112,7 @@ export class ChangesController {
   })
   @Refuses({ 410: 'The changes after the event are no longer kept' }, EXPIRED)
   @Refuses({
-    503: `${MOST_OF_ATHLETE} streams of the athlete are open, or too many others are, or a server that this request needs does not answer; try again`,
+    503: `${MOST_OF_ATHLETE} streams of the athlete are open, or too many streams of others are open, or a server that this request needs does not answer; try again`,
   })
   async follow(
     @Req() request: SpanningRequest,

@@ -8,7 +8,8 @@ const Types = () =>
   ApiPropertyOptional({
     type: String,
     example: 'activity.*,sleep.stored',
-    description: 'A comma list of types; `activity.*` names all types of activities. Without it, all types',
+    description:
+      'Types, separated by commas; `activity.*` names all types of activities. Without it, all types',
   });
 
 export class ChangesQuery {
@@ -92,7 +93,8 @@ export class ChangesAnswer {
   next_cursor: string;
 
   @ApiProperty({
-    description: 'There may be more changes now: ask again at once. A page of few types may be empty then',
+    description:
+      'There may be more changes now: ask again at once. With `types`, even an empty page may be followed by more changes',
   })
   has_more: boolean;
 }

@@ -166,7 +166,7 @@ export class RotatedSecretAnswer {
   @ApiProperty({
     type: String,
     format: 'date-time',
-    description: 'Until then, deliveries also have a signature of the old secret',
+    description: 'The time until which deliveries also have a signature of the old secret',
   })
   previous_valid_until: Date;
 }
@@ -204,7 +204,12 @@ export class DeliveryAnswer {
   @ApiProperty({ type: String, nullable: true, example: 'No whole answer within 10 s.' })
   last_error: string | null;
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'Null if it has ended' })
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'Null if the delivery has ended',
+  })
   next_attempt_at: Date | null;
 }
 

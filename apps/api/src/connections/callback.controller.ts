@@ -79,7 +79,7 @@ export class CallbackController {
       'The vendor redirects here. The consent is held and connects nothing until it is confirmed, within ten minutes. With a `return_url` the browser is redirected there with `provider`, `result=confirm` and `confirm`. If there is nothing to confirm, `result` is `denied`, `missing_scope` or `failed`; with `missing_scope`, `missing` lists the scopes. Without a `return_url`, a client that accepts `application/json` gets the same fields as JSON. A browser gets a page that names the account and asks the person to confirm.',
   })
   @ApiParam({ name: 'provider', enum: PROVIDERS })
-  @ApiFoundResponse({ description: 'To `return_url`' })
+  @ApiFoundResponse({ description: 'A redirect to `return_url`' })
   @ApiQuery({ name: 'state', required: false, description: 'The `state` of the authorize URL' })
   @ApiQuery({ name: 'code', required: false, description: 'The vendor’s code' })
   @ApiQuery({ name: 'scope', required: false, description: 'The scopes that the athlete granted' })

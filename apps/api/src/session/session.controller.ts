@@ -88,7 +88,7 @@ export class SessionController {
   @ApiOperation({
     operationId: 'getSession',
     summary: 'Read the session of the cookie',
-    description: 'A page that was loaded again gets its `csrf_token` here.',
+    description: 'After a reload, a page gets the `csrf_token` of its session here.',
   })
   @ApiOkResponse({ type: SessionAnswer, description: 'The session' })
   read(@Req() { caller }: AuthenticatedRequest): SessionAnswer {
