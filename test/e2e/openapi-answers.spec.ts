@@ -346,7 +346,7 @@ describe('answers of the api, checked against docs/openapi.json', () => {
     expect(await status(post('/webhooks/whoop', { as: null, body: whoopEvent }))).toBe(401);
   });
 
-  it('openapi.json describes the add-on’s answers, with and without something to play, and for a client that has them', async () => {
+  it('openapi.json describes the add-on’s answers, with and without something to play, and 304 for a client that has the answer', async () => {
     const addon = (path: string) => get(`/addon/${path}`, { as: null });
     for (const path of [
       'manifest.json',

@@ -270,7 +270,7 @@ describe('nights of Polar', () => {
     await becomes(athlete, { duration_minutes: 431, quality_score: 80 });
   });
 
-  it('the 403 after an athlete has withdrawn Polar’s mandatory consents asks for a new consent, keeps the nights, and the new consent fetches on', async () => {
+  it('the 403 after an athlete has withdrawn Polar’s mandatory consents asks for a new consent and keeps the nights, and fetches go on after the new consent', async () => {
     await subscribed();
     const { athlete, vendorId } = await connected();
     const consents = (state: 'given' | 'missing') =>

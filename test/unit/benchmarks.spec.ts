@@ -7,7 +7,7 @@ const RESULTS = readResults();
 
 describe('docs/benchmarks.md', () => {
   it.each(Object.entries(generatedFrom(RESULTS)))(
-    '%s says what bench/results say: `npm run bench -- --page` makes it',
+    '%s agrees with bench/results, from which `npm run bench -- --page` makes it',
     (file, text) => {
       expect(readFileSync(file, 'utf8')).toBe(text);
     },

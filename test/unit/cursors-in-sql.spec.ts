@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 
 // Postgres uses one plan for all values of a prepared statement that runs often. In this plan a condition that a null switches off is no range
 // of an index: a page from the middle of a list would read all rows before it.
-it('no statement switches the cursor of a list off by a null', () => {
+it('no statement makes the cursor of a list optional by a condition with null', () => {
   const files = readdirSync('libs', { recursive: true, encoding: 'utf8' })
     .filter((file) => /(?<!spec)\.(ts|sql)$/.test(file))
     .map((file) => `libs/${file}`);

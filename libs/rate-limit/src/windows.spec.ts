@@ -70,7 +70,7 @@ describe('windowAt', () => {
     }
   });
 
-  it('of ten looks for due work in a row, at most two meet a boundary of a window, whenever the first look was', () => {
+  it('at most two of ten looks for due work in a row meet a boundary of a window, whenever the first look was', () => {
     const midnight = Date.parse('2026-11-19T00:00:00.000Z');
     for (const { limits } of Object.values(VENDORS)) {
       const counters = limits.counters.filter((counter) => !beginsWithRequest(counter));

@@ -159,7 +159,7 @@ describe('a primary and its standby', () => {
     expect(await isFromStandby(reads)).toBe(false);
   });
 
-  it('of two servers that take writes, the one that was promoted last is the primary', async () => {
+  it('the primary is the server that was promoted last if two servers take writes', async () => {
     await one.query('alter system reset default_transaction_read_only');
     await one.kill();
     await one.start();

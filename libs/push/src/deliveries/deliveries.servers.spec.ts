@@ -306,7 +306,7 @@ describe('deliveries', () => {
     expect(receiver.ids).toContain(inBetween[0]);
   });
 
-  it('five days with failures and no success disable an endpoint; a success begins them anew', async () => {
+  it('five days with failures and no success disable an endpoint, and a success restarts the five days', async () => {
     const { receiver, id } = await endpoint(['*'], answers(500));
     await happened();
     await sender.drain();
@@ -773,7 +773,7 @@ describe('deliveries', () => {
   it.each([
     ['is set to active', () => ({ status: 'active' as const })],
     ['gets another URL', (url: string) => ({ url: `${url}/new` })],
-  ])('an endpoint that %s begins anew: a session under way writes nothing over it', async (_, change) => {
+  ])('a session under way writes nothing over the state of an endpoint that %s', async (_, change) => {
     const held: Array<() => void> = [];
     const { receiver, id, url } = await endpoint(['*'], (_request, response) => {
       held.push(() => void response.writeHead(410).end());

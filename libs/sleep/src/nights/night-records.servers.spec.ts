@@ -76,7 +76,7 @@ describe('the records of a night', () => {
     expect(night.records.find(({ external_id }) => external_id === 'app')!.provider).toBeNull();
   });
 
-  it('of two records of the same length the one that was captured later is the night', async () => {
+  it('the record that was captured later is the night if two records have the same length', async () => {
     await store('early', { capturedAt: '2025-10-02T07:00:00Z' });
     await store('late', { source: 'whoop', capturedAt: '2025-10-02T09:00:00Z' });
     expect(await reasons()).toEqual([

@@ -178,7 +178,7 @@ describe('a reread of the stream', () => {
     });
 
     // reread-options.spec.ts has the other refused arguments.
-    it('npm run reread prints its usage and exits with 1 if a word is too many', async () => {
+    it('npm run reread prints its usage and exits with 1 if it gets an argument too many', async () => {
       const { code, stdout, stderr } = await run(['--from', FROM, 'twice']);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(/^reread: usage: reread --from /);

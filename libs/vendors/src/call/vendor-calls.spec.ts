@@ -264,7 +264,7 @@ describe('an answer of a vendor', () => {
     expect(failure.kind === 'ok' ? '' : failureCode(failure)).toMatch(/^VENDOR_[A-Z_]+$/);
   });
 
-  it('gives a 204 to the parser as undefined, which decides whether it is an answer', async () => {
+  it('gives a 204 to the parser as undefined, so that the parser decides whether it is an answer', async () => {
     const reply = { status: 204, body: '', headers: { 'content-type': '' } };
     expect(await setUp([reply]).get()).toEqual({ kind: 'ok', value: undefined });
   });
