@@ -6,7 +6,10 @@ import { FetchViews } from '#streams';
 import { Refuses } from '../openapi/common-answers.js';
 import { AdminActivityAnswer } from './activity.dto.js';
 
-/** Shows where one activity of any athlete stands: its stream fetch and its jobs. Both are read one after the other, so they may differ by a moment. */
+/**
+ * Shows where one activity of any athlete stands: its stream fetch and its jobs. The two are read one after the other, so they may differ by a
+ * moment.
+ */
 @ApiTags('admin')
 @Admin()
 @Controller('admin/activities')

@@ -11,7 +11,7 @@ export class AthletesQuery {
   cursor?: string;
 }
 
-// Longer ones do not fit the index of the athletes.
+// Longer subjects do not fit into the index of the athletes.
 const LONGEST_SUBJECT = 1_000;
 
 export class RegisterAthlete {

@@ -42,7 +42,7 @@ export const SpansAthletes = () =>
 export const ATHLETE_HEADER = 'Pacekeeper-Athlete';
 
 const NOTED_EVERY_MS = 60 * 60_000;
-// A key has some 150 bytes. Beyond this, the oldest reads are noted again.
+// A key has some 150 bytes. Beyond this number, the oldest reads are forgotten, and noted again when they recur.
 const MOST_NOTED = 10_000;
 
 /** A service key has not named the athlete. */
@@ -144,7 +144,10 @@ class KnownAthleteGuard implements CanActivate {
     if (isRepeated) this.notedReads.set(read, true);
   }
 
-  /** Throws the same NotFound as for an object of another athlete. For a handler with `WithoutAthlete`, returns an unknown athlete with nothing but the id. */
+  /**
+   * Throws the same NotFound as for an object of another athlete. For a handler with `WithoutAthlete`, an unknown athlete is returned with
+   * only the id.
+   */
   private async find(id: string, context: ExecutionContext): Promise<AthleteIdentity> {
     const athlete = await this.directory.find(id);
     if (athlete) return athlete;
