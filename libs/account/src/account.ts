@@ -84,7 +84,7 @@ export class Account {
     let receiptId: string | undefined;
     await this.connections.disconnect(athleteId, provider, async (sql) => {
       receiptId = await this.receipts.openForConnection(sql, athleteId, provider, reason, connectedAt);
-      // The worker announces the end of the connection with that of its data.
+      // The worker announces the end of the connection after it has deleted the data.
       await beginUnannouncedDeletion(sql, 'vendor');
       return receiptId !== undefined;
     });

@@ -94,7 +94,7 @@ export class Deletions implements OnApplicationBootstrap {
     await this.rows.drain();
   }
 
-  /** Erases what the deletions whose rows are deleted left outside of Postgres. */
+  /** Erases the data outside of Postgres, for the deletions whose rows are deleted. */
   async eraseRemains(): Promise<void> {
     await this.departures.drain();
   }
@@ -131,7 +131,7 @@ export class Deletions implements OnApplicationBootstrap {
     return completed.length > 0;
   }
 
-  /** How long a part of the person remains: in the erasures, and in the log of changes (`athlete.deleted`). See docs/deletion.md. */
+  /** How long the erasures and the log of changes (`athlete.deleted`) still name the person. See docs/deletion.md. */
   private remainsMs(): number {
     const { nats, changes } = this.config;
     return Math.max(longestWaitMs(nats), this.scale.wait(changes.retentionDays * DAY_MS));
@@ -158,7 +158,10 @@ export class Deletions implements OnApplicationBootstrap {
         });
   }
 
-  /** No call begins after the receipt: each that was permitted before the end of its connection has begun by now, or never does. */
+  /**
+   * True while a call that was permitted before its connection ended may still begin. The deletion waits for it, so that no call begins after the
+   * receipt.
+   */
   private async hasOpenCalls({ athlete_id, provider }: Deletion): Promise<boolean> {
     for (const records of this.bindings.records.required())
       if (await records.hasOpenCalls?.(athlete_id, provider)) return true;

@@ -6,7 +6,7 @@ export interface PersonalRecords {
   /** The name in the archive and in the receipt. */
   readonly name: string;
   /**
-   * The vendor that the data comes from. `any` means data of every vendor, of which `deleteSome` deletes the data of `accounts` or of
+   * The vendor that the data comes from. `any` means data of every vendor; `deleteSome` then deletes only the data of `accounts` or of
    * `provider`. Null means the athlete's own data, which is deleted only with the account.
    */
   readonly provider: string | null;

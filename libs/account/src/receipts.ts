@@ -29,7 +29,7 @@ export interface Deletion extends Fenced {
   readonly requested_at: Date;
 }
 
-/** The right to erase what a deletion left outside of Postgres. */
+/** The right to erase the data of a deletion outside of Postgres. */
 export type DepartureClaim = Departure & Fenced;
 
 interface ReceiptView {
@@ -78,8 +78,8 @@ export class Receipts {
   }
 
   /**
-   * The same for the data of a connection. Undefined if the athlete is not connected, or if `connectedAt` is given and the connection was
-   * made at another time.
+   * Opens a receipt for the data of a connection and returns its id, like `open`. Undefined if the athlete is not connected, or if
+   * `connectedAt` is given and the connection was made at another time.
    */
   async openForConnection(
     sql: Sql,
@@ -195,7 +195,7 @@ export class Receipts {
     return (await this.database.query(statement, [...claimed(claims), leaseMs])).count > 0;
   }
 
-  /** Counts nothing if another worker has claimed the departure: it erases the rest. */
+  /** Counts nothing if another worker has claimed the departure: that worker erases the rest. */
   async countErased(claim: DepartureClaim, name: string, deleted: number): Promise<void> {
     this.rows.accepted(await this.count(this.database, claim, name, deleted));
   }
@@ -207,8 +207,8 @@ export class Receipts {
   }
 
   /**
-   * Returns the ids of the completed receipts: other workers have claimed the others. `remainsMs` is the time until only the receipt names
-   * the person.
+   * Completes the receipts and returns their ids, without those that other workers have claimed. `remainsMs` is the time until only the receipt
+   * names the person.
    */
   async complete(claims: readonly DepartureClaim[], remainsMs: number): Promise<readonly string[]> {
     const statement = `
