@@ -1,8 +1,8 @@
 import { type ActivitySource, type CallContext, type CallOutcome, type DetailedActivity } from '#vendors';
 
 /**
- * Requests an activity that has a row. An answer about another activity is malformed: it would be stored as that other one, and the row would
- * stay as it is, to be requested again without end.
+ * Requests an activity that has a row. An answer with another id is malformed. Stored under that id, it would leave this row unchanged, and the
+ * activity would be requested again without end.
  */
 export async function requestActivity(
   source: Pick<ActivitySource, 'activity'>,

@@ -152,7 +152,7 @@ export class ImportBatch {
     return this.recordFailures();
   }
 
-  /** A failure is counted once another activity has been fetched, or if nothing else is due. Before that, an outage may be the reason. */
+  /** A failure is counted only after another activity has been fetched, or if nothing else is due. Until then an outage may be the reason. */
   private async notFetched(
     item: Omit<FailedItem, 'error'>,
     failure: CallFailure,

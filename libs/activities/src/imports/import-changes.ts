@@ -20,7 +20,7 @@ export class ImportChanges {
     @Inject(Sources) private readonly sources: Pick<Sources, 'activities'>,
   ) {}
 
-  /** In the transaction that has changed the import. `eta`: the expected end of an import that waits. */
+  /** Announces an import in the transaction that has changed it. `eta`: the expected end of an import that waits. */
   async announce(sql: Sql, job: ImportJob, eta: Date | null = null): Promise<void> {
     const { id: subjectId, athlete_id: athleteId, status, provider } = job;
     const type = TYPES[status];

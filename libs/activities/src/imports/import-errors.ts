@@ -20,12 +20,12 @@ export class TooManyFollowers extends AppError {
   }
 }
 
-/** The athlete's imports within the hour are as many, or have listed as much again, as an athlete's may. */
+/** The athlete's imports of the last hour have reached a limit: their number, or the pages that they listed again. */
 export class TooManyImports extends AppError {
   override readonly code = 'IMPORT_LIMIT';
   override readonly kind = 'throttled';
   constructor(override readonly retryAfterSeconds: number) {
-    super('The imports of the last hour were too many, or have listed too much again: wait for Retry-After');
+    super('Too many imports within an hour, or too much of the history listed again: wait for Retry-After');
   }
 }
 

@@ -87,7 +87,7 @@ interface CreationOptions {
 /** The limits of the imports that an athlete begins from a vendor within a time. */
 interface ImportShare {
   readonly imports: number;
-  /** Requested pages of the vendor's list, besides those of the import with the longest list. */
+  /** Requested pages of the vendor's list, without those of the import with the longest list. */
   readonly pagesAgain: number;
   readonly withinMs: number;
 }
@@ -145,7 +145,7 @@ export class ImportJobs {
     return rows[0]?.wait_ms ?? undefined;
   }
 
-  /** True: this import may reopen set-aside activities. False if none is set aside, or if another import may have within `everyMs`. */
+  /** True: this import may reopen set-aside activities. False if none is set aside, or if another import got this right within `everyMs`. */
   async mayReopen(sql: Sql, { athlete_id, provider, id }: ImportJob, everyMs: number): Promise<boolean> {
     return (await sql.query(claimReopening, [athlete_id, id, everyMs, provider])).count > 0;
   }
@@ -181,7 +181,7 @@ export class ImportJobs {
     return rows[0];
   }
 
-  /** Claims an import. Undefined if the import is not due, its fence is another, or another import of the athlete and vendor is running. */
+  /** Claims an import. Undefined if the import is not due, its fence has changed, or another import of the athlete and vendor is running. */
   async claim(id: string, fence: string, leaseMs: number): Promise<ImportClaim | undefined> {
     try {
       const { rows } = await this.database.query<ImportClaim>(claimImport, [id, leaseMs, fence]);

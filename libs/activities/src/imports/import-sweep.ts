@@ -9,9 +9,9 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Every 30 s: creates the first import of connections of the last day that have none, and queues a tick for each due import without one, since Redis
- * may have lost the tick or a part of it, or a worker may have died during a batch. Every hour: looks at all connections, which takes 0.2 s for 100,000 athletes.
- * Each time for at most 100 connections and 100 imports.
+ * Every 30 s creates the first import of connections of the last day that have none. Also queues a tick for each due import without one: Redis
+ * may have lost the tick, or a worker may have died during a batch. Every hour looks at all connections, which takes 0.2 s for 100,000 athletes.
+ * Each pass handles at most 100 connections and 100 imports.
  */
 @Injectable()
 export class ImportSweep implements OnApplicationBootstrap {

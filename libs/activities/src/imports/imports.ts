@@ -16,11 +16,11 @@ const DAY_MS = 24 * HOUR_MS;
 // An app may request an import whenever it is opened, and each import uses calls of a window that all athletes share.
 const COOLDOWN_MS: Readonly<Record<ImportType, number>> = { full: DAY_MS, incremental: 5 * MINUTE_MS };
 
-// An app that requests an import after each cooldown begins twelve. The rest is for cancelled imports and for those that look further back,
-// which have no cooldown: each of them costs at least one call, and a script could begin hundreds a minute.
+// An app that requests an import after each cooldown begins twelve. The rest is for cancelled imports and for imports that look further back.
+// Those have no cooldown, each costs at least one call, and a script could begin hundreds a minute.
 export const IMPORTS_AN_HOUR = 20;
-// An import that is cancelled after its listing, or looks further back than the last one, lists from the newest activity again. Two pages for
-// each of the twenty imports, so only longer lists reach this limit before the other.
+// An import that is cancelled after its listing, or looks further back than the last one, lists from the newest activity again. This is two pages
+// for each of the twenty imports. Only imports with longer lists reach this limit first.
 export const PAGES_AGAIN_AN_HOUR = 40;
 
 interface ImportPage {
@@ -43,10 +43,10 @@ export class Imports {
   ) {}
 
   /**
-   * Returns the unfinished import of that vendor and type. If there is none, returns an import that was completed within the cooldown
-   * (full: a day, incremental: five minutes). Otherwise creates an import. Without `asked`, the vendor is the first of the registry
-   * with activities and an active connection. Throws NothingToImportFrom without an active connection to such a vendor, and TooManyImports
-   * if 20 imports from that vendor have begun within the hour, or have listed 40 pages besides those of the longest listing.
+   * Returns the unfinished import of that vendor and type. If there is none, returns an import that was completed within the cooldown (full: a
+   * day, incremental: five minutes). Otherwise creates an import. Without `asked`, the vendor is the first of the registry with activities and
+   * an active connection. Throws NothingToImportFrom without an active connection to such a vendor. Throws TooManyImports if the imports of
+   * the hour from that vendor were 20, or have listed 40 pages besides the longest listing.
    */
   async begin(
     athleteId: string,
@@ -130,7 +130,7 @@ export class Imports {
     return job;
   }
 
-  /** With the forecast of its end. */
+  /** The import as its athlete sees it, with the forecast of its end. */
   async viewOf(job: ImportJob): Promise<ImportView> {
     const eta = isUnfinished(job.status) ? await this.forecast.etaOf(job) : null;
     return viewOf(job, eta, new Date(), this.sources.activities(job.provider).history);

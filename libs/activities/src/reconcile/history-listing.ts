@@ -56,9 +56,9 @@ export class HistoryListing {
   }
 
   /**
-   * The list and the requests by id of some vendors have only the last days. An earlier activity is answered with 404 although nobody
-   * deleted it, so it must not count as missing. Neither must an activity from before the last consent, if the vendor shows a connection only
-   * what came after it. Null: no limit.
+   * The list and the requests by id of some vendors have only the last days. An earlier activity is answered with 404 although nobody deleted it,
+   * so it must not count as missing. The same holds for an activity from before the last consent, if the vendor shows a connection only later
+   * activities. Null: no limit.
    */
   private listedSince({ provider, claimed_at, connected_at }: HistoryClaim): Date | null {
     const { history, listedDays } = this.calls.source(provider);

@@ -51,7 +51,7 @@ export interface HistoryProgress {
   /** By the database's clock. */
   readonly begun_at: string;
   readonly is_whole: boolean;
-  /** As in a list position; null once the whole range is listed. */
+  /** The `before` of the list position; null once the whole range is listed. */
   readonly before: number | null;
   /** Absent in a reconciliation that began before this field existed. */
   readonly page?: number;
@@ -138,8 +138,8 @@ export class HistoryRows {
   }
 
   /**
-   * The next reconciliation is due a day after the end of this one: after one that took longer than a day, a day from its beginning would
-   * already be over. False: another worker has the claim.
+   * The next reconciliation is due a day after the end of this one. A day after its beginning would be too soon: a reconciliation may take longer
+   * than a day. False: another worker has the claim.
    */
   finish(claim: HistoryClaim, { is_whole }: HistoryProgress): Promise<boolean> {
     const set = `

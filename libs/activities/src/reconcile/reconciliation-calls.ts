@@ -19,7 +19,7 @@ interface Dated<Answer> {
   readonly askedAt: Date;
 }
 
-/** For whom a call is made. It aborts with the claim of the reconciliation. */
+/** The athlete for whom a call is made, and the signal that aborts with the claim of the reconciliation. */
 type Caller = Pick<CallContext, 'athleteId' | 'signal'>;
 
 const SHARE_SPENT: CallFailure = {

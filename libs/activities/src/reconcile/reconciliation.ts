@@ -18,9 +18,9 @@ interface Reconciled {
 }
 
 /**
- * Compares our rows with the vendor's list. The last month is compared each day. This is skipped if the vendor sends events of each change
- * and one of the athlete's was applied within a day. The whole history is compared each week. The athlete who was reconciled longest ago is
- * first. An import fetches new activities. An activity that the list lacks is requested by its id and removed only on a 404.
+ * Compares our rows with the vendor's list. The last month is compared each day. This is skipped if the vendor sends events of each change and an
+ * event of the athlete was applied within a day. The whole history is compared each week. The athlete who was reconciled longest ago is first. An
+ * import fetches new activities. An activity that the list lacks is requested by its id and removed only on a 404.
  *
  * Not guaranteed: these intervals. All calls together stay within a share of the vendor's day, so many athletes wait longer.
  */

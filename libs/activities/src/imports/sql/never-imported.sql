@@ -1,5 +1,5 @@
--- Finds connections to vendors with activities ($2) that have no import, since a process died before it created the import. $3: how many ms ago
--- the athlete connected at most; null for all connections.
+-- Finds connections to vendors with activities ($2) that have no import, since a process died before it created the import. $3: only connections
+-- made within this many ms; null for all connections.
 select connection.athlete_id, connection.provider
 from connection
 where connection.provider = any ($2)

@@ -22,7 +22,7 @@ since_each as (
   from recent
   window newer as (order by created_at desc, id desc)
 )
--- The imports since this one are too many, those since the next are not.
+-- `max(created_at)` is the newest import from which on a limit is reached. When this import is $4 ms old, it no longer counts.
 select extract(epoch from max(created_at) - now())::float8 * 1000 + $4 as wait_ms
 from since_each
 where imports > $3
