@@ -41,7 +41,7 @@ export class EndpointOperations {
     return this.health.find(id);
   }
 
-  /** Throws NotFound without such an endpoint, so that no action on nothing is recorded. */
+  /** Records an action. Throws NotFound without such an endpoint, and records nothing then. */
   private async note(action: string, id: string, actor: string, detail: object): Promise<void> {
     await this.endpoints.find(id);
     await this.actions.note({ actor, action, target: id, detail });

@@ -10,14 +10,14 @@ interface Known {
   readonly uselessAtMs: number;
 }
 
-// The forecast reads the counts of all athletes, some 0.2 s of work for 100,000 who have streams left. Its times change little meanwhile.
+// The forecast reads the counts of all athletes, some 0.2 s of work for 100,000 who have streams left. Within 15 s its times change little.
 const KNOWN_FOR_MS = 15_000;
 // A forecast that took 0.4 s is known for 40 s, so that forecasts cost at most a hundredth of a core.
 const KNOWN_PER_MS = 100;
 
 /**
- * When each athlete's streams will be stored. One forecast of this process serves all operators. It is renewed after 15 seconds, or later if
- * it takes long. Meanwhile readers get the one before, so its times are at most twice as old.
+ * Keeps the last forecast of when each athlete's streams will be stored. One forecast of this process serves all operators. It is renewed after
+ * 15 seconds, or later if a forecast takes long. During the renewal readers get the last forecast, which may then be twice as old.
  */
 @Injectable()
 export class KnownEtas {

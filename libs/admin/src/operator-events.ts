@@ -19,13 +19,13 @@ const OVERVIEW_MS = 2_000;
 // has, it is read every ten seconds.
 const OVERVIEW_PER_ATHLETE_MS = 8;
 const PING_MS = 15_000;
-// More changes of one pass become one event: a console reads its lists again anyway, and an import makes hundreds of changes a second.
+// If a pass has more changes, they become one event: a console reads its lists again anyway, and an import makes hundreds of changes a second.
 const MOST_CHANGES = 5;
 
 const eventOf = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 const MANY = eventOf('changes', { many: true });
 
-/** A window that no request has begun would end later at each look. Such a difference alone is not worth an event. */
+/** The end of a window that no request has begun moves with each read. This difference alone causes no event. */
 function withoutMovingEnds(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('resets_at' in value)) return value;
   return 'used' in value && value.used === 0 ? { ...value, resets_at: null } : value;
@@ -41,11 +41,11 @@ interface StreamOptions {
 }
 
 /**
- * Tells operators what changes, as server-sent events: names of changes of all athletes, and the overview. One loop of the process
- * serves all operators, twice a second, and does nothing without operators. It reads the overview every two seconds, or less often if the
- * overview is long. While a server is away that the overview needs, the event `unavailable` names it; the next overview ends that.
+ * Tells operators what changes, as server-sent events: names of changes of all athletes, and the overview. One loop of the process serves all
+ * operators, twice a second, and does nothing without operators. It reads the overview every two seconds, or less often if the overview is long.
+ * While a server that the overview needs is away, the event `unavailable` names the server. The next overview says that it is back.
  *
- * Not guaranteed: every change. A client that connects again, or gets `changes`, reads again what it shows.
+ * Not guaranteed: every change. A client that connects again, or gets `changes`, must read again all that it shows.
  */
 @Injectable()
 export class OperatorEvents implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -83,7 +83,7 @@ export class OperatorEvents implements OnApplicationBootstrap, BeforeApplication
     await this.loop.stop();
   }
 
-  /** Takes a place, and gets the answer to write to from `begin`. Throws TooManyReaders. */
+  /** Takes a place. Then calls `begin`, which returns the response to write to. Throws TooManyReaders. */
   open({ operator, assertAllowed }: StreamOptions, begin: () => ServerResponse): void {
     const leave = this.places.take({ name: operator });
     const to = begin();
@@ -123,7 +123,7 @@ export class OperatorEvents implements OnApplicationBootstrap, BeforeApplication
   }
 
   private async readOverview(nowMs: number): Promise<void> {
-    // Also after a failure the next reading waits.
+    // Set first, so that after a failure the next reading waits as well.
     this.overviewAtMs = nowMs + OVERVIEW_MS;
     try {
       const overview = await this.observability.read();
@@ -145,7 +145,7 @@ export class OperatorEvents implements OnApplicationBootstrap, BeforeApplication
     this.state = eventOf('overview', view);
   }
 
-  /** The next operator gets an overview of that time, and no changes from before. */
+  /** Forgets the state, so that the next operator gets a new overview and no earlier changes. */
   private rest(): void {
     this.stopListening?.();
     this.stopListening = undefined;

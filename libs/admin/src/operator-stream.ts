@@ -9,8 +9,8 @@ interface News {
 }
 
 /**
- * One operator's stream. A client that reads too slowly misses changes and gets `MISSED` in their place, so it costs at most one pass of
- * memory. If it has taken nothing from one ping to the next, it is dropped.
+ * One operator's stream. A client that reads too slowly misses changes and gets `missed` in their place, so a stream holds at most the events
+ * of one pass in memory. If it has taken nothing from one ping to the next, it is dropped.
  */
 export class OperatorStream {
   private sentState: string | undefined;

@@ -14,8 +14,8 @@ export interface OrderOutcome {
 }
 
 /**
- * The rows of one kind of operators' orders, which a worker carries out one after the other, oldest first. Each write of a claim is
- * fenced. `table` and `columns` become part of statements.
+ * The rows of one kind of operators' orders, which a worker carries out one after the other, oldest first. Each write of a claim is fenced.
+ * `table` and `columns` become part of statements, so they must be constants.
  */
 export abstract class OrderRows<Claim extends OrderClaim> {
   protected readonly rows: FencedRows;

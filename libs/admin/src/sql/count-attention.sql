@@ -1,4 +1,4 @@
--- An endpoint fails if its circuit breaker is open (8 failures in a row), or if a worker and not a person has disabled it.
+-- An endpoint counts as failing if its circuit breaker is open (8 failures in a row), or if a worker and not a person has disabled it.
 select
   (
     select count(*)
