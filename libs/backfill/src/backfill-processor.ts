@@ -7,8 +7,8 @@ import { BackfillBatch, type Next } from './backfill-batch.js';
 import { BackfillTicks, type BackfillTick, queueOf } from './backfill-ticks.js';
 
 /**
- * Each worker runs one batch of a vendor at a time, since a batch may wait long for its turn in the vendor's window. The next tick is scheduled after Bull has removed the present tick, since both ticks have the
- * same id. If the worker dies in between, the sweep schedules the next tick.
+ * Each worker runs one batch of a vendor at a time, since a batch may wait long for its turn in the vendor's window. The next tick is scheduled
+ * after Bull has removed the present tick: both have the same id. If the worker dies in between, the sweep schedules the next tick.
  */
 @Injectable()
 abstract class BackfillProcessor {

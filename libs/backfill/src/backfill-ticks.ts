@@ -16,8 +16,8 @@ const NOT_KEPT: JobOptions = { removeOnComplete: true, removeOnFail: true };
 const LATE_MS = 10;
 
 /**
- * Schedules the next batch of an athlete's backfill. Each athlete has one tick at most in a vendor's queue, queued or delayed, since the tick's id is the
- * athlete's id. A tick carries no work: the rows say what is due, so the sweep can schedule a tick that Redis lost.
+ * Schedules the next batch of an athlete's backfill. An athlete has at most one tick in a vendor's queue, queued or delayed, since the tick's id
+ * is the athlete's id. A tick carries no work: the rows say what is due, so the sweep can schedule a tick that Redis lost.
  */
 export class BackfillTicks {
   constructor(

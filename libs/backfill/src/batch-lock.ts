@@ -39,7 +39,7 @@ export class BatchLocks {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.ttlMs = Math.ceil(leaseLength(scale, TTL_MS, SHORTEST_TTL_MS));
-    // After a fail-over a Cluster's client is ready all the time, so `take` releases as well.
+    // The client of a Cluster stays ready during a fail-over and emits no `ready`, so `take` releases as well.
     redis.on('ready', () => void this.releaseAll());
   }
 
