@@ -33,7 +33,7 @@ interface AthleteRow extends Omit<ListedAthlete, 'created_at'> {
   readonly place: string;
 }
 
-/** All athletes, for the app's own backend: it names an athlete by id, lists them, and creates one before the first login. */
+/** Finds, lists and creates athletes for the app's own backend, which may name an athlete before the first login. */
 @Injectable()
 export class AthleteDirectory {
   private readonly cached = new LRUCache<string, AthleteIdentity>({

@@ -39,8 +39,8 @@ interface AthletePage {
 type AthleteRow = Omit<FoundAthlete, 'connections'>;
 
 /**
- * Lists and finds athletes for operators, with their connections. A search finds the beginning of a subject, the beginning of an id from
- * eight digits on, and the whole id at a vendor. It is exact in upper and lower case, because subjects are.
+ * Lists and finds athletes for operators, with their connections. A search matches the beginning of a subject, the beginning of an id (eight
+ * digits or more), or a whole id at a vendor. Upper and lower case differ, as in subjects.
  */
 @Injectable()
 export class AthleteSearch {
@@ -51,7 +51,7 @@ export class AthleteSearch {
     return this.newestOf(newestAthletes, cursor, limit);
   }
 
-  /** Those of whom a vendor needs a new consent, newest first. */
+  /** The athletes who have to connect a vendor again, newest first. */
   async toReconnect(cursor: string | undefined, limit: number): Promise<AthletePage> {
     return this.newestOf(athletesToReconnect, cursor, limit);
   }

@@ -17,8 +17,7 @@ const CHANNEL = 'deleted-athletes';
 
 /**
  * Tells the apis through Redis that an athlete's row is deleted. They forget the id, so that the next request of a person who returns creates
- * a row: without one, a night that the person sends is refused. If the message is lost, that takes as long as the caches keep an id, a minute
- * at most.
+ * a new row. Without a row, a night that the person sends is refused. If the message is lost, the caches forget the id within a minute.
  */
 @Injectable()
 export class DeletedAthletes implements BeforeApplicationShutdown {
@@ -37,7 +36,7 @@ export class DeletedAthletes implements BeforeApplicationShutdown {
     this.tell = (athleteId) => publish(CHANNEL, athleteId);
   }
 
-  /** For a process that answers requests. */
+  /** Begins to listen, in a process that answers requests. */
   listen(): void {
     this.subscription = subscribeToWakeUps(this.config.redis, this.logger, [CHANNEL], (_, athleteId) => {
       this.athletes.forget(athleteId);

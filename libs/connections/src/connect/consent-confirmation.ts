@@ -12,18 +12,19 @@ import { type ConfirmEnd, type ConfirmOutcome, connects } from './connect-outcom
 import { type Confirmer, type OAuthFlows, type TakenConsent } from './oauth-flows.js';
 import { type NewConnections } from './new-connections.js';
 
-// The time for the exchange, the profile request and the registration together, the wait for their budget included. The route has to
-// answer within 4.25 s: the rest is for the connection's row and for the listeners, which begin an import.
+// The time for the exchange, the profile request and the registration together, including the wait for permits. The route has to answer within
+// 4.25 s: the rest is for the connection's row and for the listeners, which begin an import.
 const VENDOR_MS = 3_200;
-// Only the pause after a window that began with a request (Polar's) delays a consent, and any boundary while Redis is away. The rest of
-// VENDOR_MS is for the calls. A longer pause refuses the confirmation with the time to retry.
+// A consent waits only for the pause after a window that began with a request (Polar's), or at any boundary while Redis is away. The rest of
+// VENDOR_MS is for the calls. If the pause is longer, the confirmation is refused with the time to retry.
 const LONGEST_BUDGET_WAIT_MS = 1_900;
 
 /**
- * Exchanges the code of a confirmed consent and stores the connection. A confirmation works once, even if it fails: vendors end the grant
- * when a code is exchanged twice. While the vendor's budget does not allow all charged calls, the confirmation is not used up and
- * VendorUnreachable says when to repeat it. A grant that is not stored is revoked later, by a worker. Not guaranteed: a process that dies between the vendor's answer and our commit leaves a grant whose
- * tokens are lost. No client can use that grant. It ends when the athlete connects again or removes the app at the vendor.
+ * Exchanges the code of a confirmed consent and stores the connection. A confirmation works once, even if it fails: vendors end the grant when
+ * a code is exchanged twice. While the vendor's budget does not allow all charged calls, the confirmation is not used up and VendorUnreachable
+ * says when to repeat it. A grant that is not stored is revoked later, by a worker. Not guaranteed: if a process dies between the vendor's
+ * answer and our commit, the tokens of the grant are lost. No client can use that grant. It ends when the athlete connects again or removes
+ * the app at the vendor.
  */
 export class ConsentConfirmation {
   constructor(

@@ -16,8 +16,8 @@ const USAGE = `usage: key --name NAME --scopes ${KEY_SCOPES.join(',')}   (DATABA
 const ACTOR = 'npm run key';
 const REVOKED = 2;
 
-// SERVICE_KEY is the key that `npm start` keeps between its runs. It is stored unless it is stored already. Only these variables matter
-// besides; the others just have to be well-formed.
+// SERVICE_KEY is the key that `npm start` keeps between its runs. If the database lacks this key, it is stored. Only these variables are used
+// here; the configuration requires that the others are well-formed.
 const { SERVICE_KEY, DATABASE_URL, DATABASE_DIRECT_URL, START_WAIT_SECONDS } = process.env;
 const unused = {
   REDIS_URL: 'redis://unused',

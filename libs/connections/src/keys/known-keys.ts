@@ -16,8 +16,8 @@ interface Time {
 const PROCESS_TIME: Time = { nowMs: () => performance.now(), pause };
 
 /**
- * All keys that are not revoked, as this process last loaded them. Operators make keys by hand, so there are few. A key that is not among
- * them is unknown only after a load that began later than the request: a new key works at once on every replica.
+ * All keys that are not revoked, as this process last loaded them. Operators make keys by hand, so there are few. A missing key counts as
+ * unknown only after a load that began later than the request, so a new key works at once on every replica.
  *
  * A cache of single keys would not do: a sender of wrong keys, each different, would cause a statement per request.
  */
@@ -68,7 +68,7 @@ export class KnownKeys<Key> {
     return this.loading.run('all', async () => {
       const pauseMs = this.triedAtMs + LEAST_PAUSE_MS - this.time.nowMs();
       if (pauseMs > 0) await this.time.pause(pauseMs);
-      // The age counts from the beginning: the statement may have read the rows at any time since.
+      // The age of the keys counts from the beginning of the load: the statement may have read the rows at any time since.
       const beganAtMs = this.time.nowMs();
       this.triedAtMs = beganAtMs;
       this.keys = await this.load();

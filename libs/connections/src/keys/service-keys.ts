@@ -23,12 +23,12 @@ const listKeys = loadSql(import.meta.url, '../sql/list-keys.sql');
 
 export const KEY_SCOPES = ['read', 'write', 'ingest', 'events'] as const;
 
-// A process holds all of them in memory and loads them every few seconds.
+// Each process holds all keys in memory and loads them every few seconds.
 const MOST_KEYS = 1_000;
 const NOTED_EVERY_MS = 60_000;
 const KEY = /^pk_[\w-]{43}$/;
 
-/** So many keys are in use that a process could not hold more of them. */
+/** As many keys are in use as a process may hold in memory. */
 class TooManyKeys extends AppError {
   override readonly code = 'TOO_MANY_KEYS';
   override readonly kind = 'conflict';
@@ -158,7 +158,7 @@ export class ServiceKeys implements KeyVerifier {
     return new Map(rows.map(({ hash: stored, ...key }) => [stored, key]));
   }
 
-  /** Writes the time at most once a minute in each process. The request does not wait, and does not fail with it. */
+  /** Writes the time at most once a minute in each process. The request does not wait for the write, and does not fail if the write fails. */
   private noteUse({ id }: ServiceKey): void {
     if (this.noted.get(id)) return;
     this.noted.set(id, true);

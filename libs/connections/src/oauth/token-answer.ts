@@ -5,7 +5,7 @@ export interface Tokens {
   readonly access: string;
   /** Absent: the refresh token that was used stays valid. */
   readonly refresh?: string;
-  /** The end of the access token as the vendor reports it, absolute or relative. The relative one counts first: it needs no equal clocks. */
+  /** The end of the access token as the vendor reports it, absolute or relative. The relative end wins, because it needs no equal clocks. */
   readonly expiresAtSeconds?: number;
   readonly expiresInSeconds?: number;
 }

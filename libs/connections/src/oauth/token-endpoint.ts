@@ -51,8 +51,8 @@ export class TokenEndpoint {
   }
 
   /**
-   * Waits up to `waitMs` for the permits of the charged calls of a consent. Returns the time until the budget allows them if it does not by
-   * then. Undefined: nothing is charged. Throws DependencyUnavailable if neither Redis nor Postgres knows the budget.
+   * Waits up to `waitMs` for the permits of the charged calls of a consent. If the budget does not allow them by then, returns the time after
+   * which to retry. Undefined: no call is charged. Throws DependencyUnavailable if neither Redis nor Postgres knows the budget.
    */
   async reserve(
     { id, facts }: OfferedProvider,

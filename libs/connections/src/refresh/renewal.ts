@@ -31,7 +31,7 @@ const LONGEST_POLL_MS = 500;
 
 export const refreshes = new Counter({
   name: 'oauth_refreshes_total',
-  help: 'Refreshes of an access token that this process asked a vendor for',
+  help: 'Refreshes of an access token that this process requested from a vendor',
   labelNames: ['provider', 'result'],
 });
 startAtZero(

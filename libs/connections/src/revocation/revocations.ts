@@ -103,7 +103,7 @@ export class Revocations {
       },
       about: ({ provider, attempts }) => ({ provider, attempts }),
     };
-    // A disconnection names its row. Only the worker process looks for due rows, with a worker of its own.
+    // This worker only makes the first attempt of a disconnection. The worker process looks for due rows, with another worker.
     this.worker = workers.of({ ...this.work, everyMs: undefined });
   }
 

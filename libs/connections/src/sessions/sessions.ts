@@ -66,7 +66,8 @@ interface Remembered {
 
 /**
  * Sessions of browsers: the cookie has a random secret, and the database has its hash. A session lasts 12 hours and no longer than its token.
- * It keeps the role of that token: Pacekeeper does not see a role that changes meanwhile. The ages are judged by the database's clock.
+ * It keeps the role of that token, also if the identity provider changes the role during these hours. The ages are judged by the database's
+ * clock.
  */
 @Injectable()
 export class Sessions implements SessionVerifier {
@@ -141,7 +142,7 @@ export class Sessions implements SessionVerifier {
   }
 
   private async load(secrets: readonly string[]): Promise<Array<Remembered | undefined>> {
-    // The age counts from the beginning: the statement may have read the rows at any time since.
+    // The age of a session counts from the beginning of the load: the statement may have read the rows at any time since.
     const beganAtMs = performance.now();
     const hashes = secrets.map(hashOf);
     const { rows } = await this.database.query<SessionRow & { hash: string; ms_left: number }>(findSessions, [

@@ -1,7 +1,6 @@
--- $1 and $2 the range of subjects, $3 and $4 the range of ids, $5 the athlete's id at a vendor,
--- $6 and $7 the subject and id after which the page begins, $8 how many.
--- Each branch finds few athletes by an index, however many athletes there are. The first has one lower bound: of two, Postgres would begin
--- its scan at the lower one.
+-- $1 and $2 the range of subjects, $3 and $4 the range of ids, $5 the athlete's id at a vendor, $6 and $7 the subject and id after which the
+-- page begins, $8 how many. Each branch finds few athletes by an index, however many athletes there are. The first branch computes one lower
+-- bound: with two, Postgres would begin its scan at the lower one.
 with found as (
   (
     select id, subject, created_at
