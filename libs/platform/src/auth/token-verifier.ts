@@ -25,7 +25,7 @@ const SHARED_SECRET_ALGORITHMS = ['HS256'];
 const PUBLIC_KEY_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 
 const CLOCK_TOLERANCE_SECONDS = 30;
-// In the metric and the log line about the times of tokens.
+// The name of tokens in the metric and the log lines of `SignedTimes`.
 const SIGNER = 'token';
 // A claim is any number, also 1e300. A later end than this has no form as a time of the API, and JavaScript has no date for it.
 const LATEST_END_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);

@@ -33,7 +33,7 @@ interface NewChange {
 
 const sequence = loadSql(import.meta.url, './sql/sequence.sql');
 
-// A transaction of this many rows takes some 50 ms. Longer ones would delay those who wait for the first of them.
+// A transaction of this many rows takes some 50 ms. A longer one would delay the readers who wait for its first change.
 const AT_ONCE = 1_000;
 
 /**
@@ -55,8 +55,8 @@ export class Changes {
   }
 
   /**
-   * Gives every committed change its place in the log. Returns how many there were; 0 also while another process does so: then the log
-   * gets them from that process. A request that must be answered soon names the number of batches of 1,000.
+   * Gives every committed change its place in the log. Returns how many. While another process does this, returns 0, and that process moves
+   * the changes. A request that must be answered soon names the number of batches of 1,000.
    */
   async sequence(batches = Infinity): Promise<number> {
     let moved = 0;
@@ -80,12 +80,12 @@ export class Changes {
   }
 }
 
-/** From here on, the transaction deletes an athlete's data: the end of the connection or of the athlete stands for all its rows. */
+/** From here on, the triggers announce no deleted row of this transaction: `connection.removed` or `athlete.deleted` stands for all of them. */
 export async function beginUnannouncedDeletion(sql: Sql, of: 'vendor' | 'account'): Promise<void> {
   await sql.query("select set_config('pacekeeper.deletion', $1, true)", [of]);
 }
 
-/** In the transaction that deletes the last rows of a vendor. The caller holds the lock of the athlete's row. */
+/** Records `connection.removed` in the transaction that deletes the last rows of a vendor. The caller holds the lock of the athlete's row. */
 export async function announceRemovedConnection(
   sql: Sql,
   athleteId: string,

@@ -40,7 +40,7 @@ export function secondsAtLeast({ leastMs, mostMs }: ClockRange): number {
  * The clocks of the servers and vendors, compared with this process's every 15 s. A difference above 2 s is logged once, and a second time
  * when it has gone.
  *
- * Not guaranteed: whose clock is wrong. If all differ by the same time, it is this process's.
+ * A difference does not show which clock is wrong. If all clocks differ by the same time, the clock of this process is wrong.
  */
 @Injectable()
 export class ClockDifferences implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -90,7 +90,7 @@ export class ClockDifferences implements OnApplicationBootstrap, OnApplicationSh
   }
 
   private async read(server: string, read: ReadDifference): Promise<void> {
-    // A frozen server is asked once.
+    // A frozen server is not asked again before it has answered.
     if (this.reading.has(server)) return;
     this.reading.add(server);
     try {

@@ -176,7 +176,7 @@ function redact(name: string, value: unknown): unknown {
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, redact(key, child)]));
   if (typeof value !== 'string') return value;
-  // No secret, and a prefix such as `prod:` parses as a URL.
+  // The prefix is no secret, and one such as `prod:` would parse as a URL.
   if (name === 'keyPrefix') return value;
   // The name is checked before the URL, because a secret such as `prod:abc` parses as a URL too.
   if (SECRET_NAME.test(name)) return HIDDEN;

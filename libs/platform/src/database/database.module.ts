@@ -95,7 +95,7 @@ interface Wanted {
   readonly entities: readonly Entity[];
 }
 
-/** With a second URL that leads to Postgres itself, the first one may lead to a pooler. */
+/** If a second URL leads to Postgres itself, the first URL may lead to a pooler. */
 const isBehindPooler = ({ database }: Config) => database.directUrl !== undefined;
 
 function connected(

@@ -35,7 +35,7 @@ interface DatabaseOptions {
  * and an insert, but `[rows, count]` for an update.)
  *
  * A statement throws DependencyUnavailable if Postgres does not answer. `Database` retries nothing, because a statement that timed out may
- * still have been executed: a caller that repeats a write has a key or a fence that makes the second one do nothing.
+ * still have been executed. A caller that repeats a write needs a key or a fence, so that the second write does nothing.
  */
 export class Database implements Sql {
   private readonly primary: Primary | undefined;

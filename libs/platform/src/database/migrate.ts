@@ -84,10 +84,7 @@ async function takeLock(session: QueryRunner): Promise<void> {
   }
 }
 
-/**
- * Writes the time of the migrations that came before 0036, which adds the column for it. An older database has no time of those that were
- * applied before this run.
- */
+/** Writes the time of the migrations before 0036, which adds the column for it. Migrations that an earlier run has applied stay without a time. */
 async function timeFirst(session: QueryRunner, names: readonly string[]): Promise<void> {
   const { records } = await session.query(
     `select 1 from information_schema.columns where table_name = 'schema_migration' and column_name = 'applied_at'`,

@@ -31,7 +31,7 @@ export function requireOwnSession(facts: SessionFacts | undefined, statementTime
   if (facts?.timeout_ms !== statementTimeoutMs) throw new ServerUnfit(POOLER);
 }
 
-/** For a connection through a pooler, which has the settings of its role only. */
+/** Checks a connection through a pooler, which has only the settings of its role. */
 export function requireLimits(facts: SessionFacts | undefined): void {
   if (facts?.read_only) throw new ServerUnfit(STANDBY);
   if (!facts?.timeout_ms || !facts.idle_ms) throw new ServerUnfit(UNLIMITED);

@@ -7,7 +7,7 @@ import { serversOf } from './postgres-url.js';
 export const STANDBY = 'This Postgres is read-only (a standby): name the primary';
 
 const ASK_TIMEOUT_MS = 2_000;
-// A worker waits 30 s for a statement. A frozen primary is left after this time and the one above.
+// A worker waits 30 s for a statement. If the primary is frozen, it is left after this time plus ASK_TIMEOUT_MS.
 const UNANSWERED_MS = 2_000;
 // After the first answer, the other servers get this long: two servers may take writes after a fail-over, and the newer one is right.
 const OTHERS_MS = 250;
@@ -136,7 +136,7 @@ async function settledWithin(works: ReadonlyArray<Promise<unknown>>, ms: number)
 }
 
 interface Origin {
-  /** In which the connection was made. */
+  /** The epoch in which the connection was made. */
   readonly epoch: number;
   /** The server's URL, if it is one of several. */
   readonly url?: string;

@@ -18,11 +18,11 @@ const reads = new Counter({
 type Refusal = 'unknown' | 'away' | 'late' | 'behind' | 'lacking' | 'failed';
 
 /**
- * Reads that a standby may answer; the primary answers if there is no standby, or if the standby cannot. The caller has read ownership,
- * deletion and version from the primary before.
+ * Reads that a standby may answer; the primary answers if there is no standby, or if the standby cannot. The caller must have read ownership,
+ * deletion and version from the primary.
  *
- * No answer is older than one from the primary would have been when the read began: a row is asked for by its version, or the standby has
- * replayed all that the primary had committed. The changes that clients follow are never read here.
+ * An answer is as new as one of the primary at the beginning of the read: a row is read by its version, or the standby has replayed all that
+ * the primary had committed. The changes that clients follow are never read here.
  */
 export class StandbyReads implements OnApplicationShutdown {
   /** Reads that begin together share one look at the primary's position. */
@@ -39,7 +39,7 @@ export class StandbyReads implements OnApplicationShutdown {
     private readonly standby?: Standby,
   ) {}
 
-  /** Rows that never change under the version that `values` name. If the standby has not all `count`, the primary is asked. */
+  /** Rows that never change under the version that `values` name. If the standby has fewer than `count` rows, the primary is asked. */
   versions<Row extends object>(
     statement: Statement,
     values: readonly unknown[],

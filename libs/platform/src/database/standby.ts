@@ -32,7 +32,7 @@ interface StandbyOptions {
 interface At {
   /** Null: no standby any more. */
   readonly position: string | null;
-  /** Names the database cluster. A standby has that of its primary. */
+  /** The id of the database cluster. A standby has the same id as its primary. */
   readonly system: string;
 }
 
@@ -118,7 +118,7 @@ export class Standby {
 
   private async compare(primary: At): Promise<void> {
     this.lacking.push({ position: positionOf(primary.position ?? '0/0'), atMs: performance.now() });
-    // The oldest one stays: it tells the lag.
+    // The oldest position stays, because its age is the lag.
     if (this.lacking.length > MOST_SAMPLES) this.lacking.splice(1, 1);
     const { rows } = await this.sql.query<At>(REPLAYED);
     const { position, system } = rows[0]!;

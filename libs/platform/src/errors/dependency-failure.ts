@@ -21,8 +21,8 @@ const NETWORK_CODES = new Set([
 const POSTGRES_STATES = /^(57P0[1-4]|53...|08...|57014|25P03|25006|58030|42P05|26000)$/;
 const POSTGRES_TEXTS =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|pool after calling end/i;
-// Those of the errors above that say that this server is gone or is no longer the primary. A statement that took too long, a full disk or
-// a lack of connections say nothing of the kind.
+// The errors above that mean that this server is gone or is no longer the primary. The others, such as a slow statement, a full disk or a lack
+// of connections, do not mean that.
 const DOUBTFUL_STATES = /^(57P0[1-4]|08...|25006)$/;
 const DOUBTFUL_TEXTS =
   /connection terminated|query read timeout|client has encountered a connection error|no server takes writes|timeout expired/i;

@@ -60,7 +60,8 @@ export function enforceDeadline(server: FastifyInstance, logger: Logger, deadlin
     }
   };
   // After a pause of the event loop, `setImmediate` lets the timers and answers that are due run first: a handler with a deadline of its own,
-  // such as the add-on's, then still answers by itself. The time is taken before, since the process may also be paused in between.
+  // such as the add-on's, then still answers by itself. The time is taken before `setImmediate`, since the process may also be paused between
+  // the two.
   const check = setInterval(() => setImmediate(answerAllLate, performance.now()), CHECK_MS);
   server.addHook('onClose', (_server, done) => {
     clearInterval(check);

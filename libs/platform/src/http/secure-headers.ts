@@ -30,7 +30,8 @@ const protect = helmet({
 // Computed once. Helmet would build the same dozen headers for every request, which takes a twentieth of a trivial request's time.
 export const secureHeaderFields = headersOf(protect);
 
-// An answer to a caller may have personal data. Shared caches keep an answer to a cookie, unlike one to `Authorization`. A handler may set another value.
+// An answer to a caller may have personal data. A shared cache may keep an answer to a request with a cookie, but not one to a request with
+// `Authorization`. A handler may set another value.
 const privateHeaderFields = { ...secureHeaderFields, 'cache-control': 'no-store' };
 
 export function secureHeaders(server: FastifyInstance): void {

@@ -136,7 +136,7 @@ export function natsFailure(error: unknown): unknown {
   return isAway ? new DependencyUnavailable('nats', { cause: error }) : error;
 }
 
-// Codes of the API of JetStream, beside the status 503, for a stream or a consumer without a leader or on a server that is down.
+// Codes of JetStream's API that mean, like the status 503, that a stream or a consumer has no leader or is on a server that is down.
 const NOT_LEADER = 10_009;
 const STREAM_OFFLINE = 10_118;
 const CONSUMER_OFFLINE = 10_119;

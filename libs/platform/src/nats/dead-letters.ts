@@ -79,8 +79,8 @@ export class DeadLetters {
   }
 
   /**
-   * Lists dead letters, oldest first. `after` is the sequence of the last dead letter that the caller has. A page costs six round trips,
-   * however long it is; if several subjects fit a reason, it also reads the letters in between.
+   * Lists dead letters, oldest first. `after` is the sequence of the last dead letter that the caller has. A page of any length costs six
+   * round trips. If several subjects fit a reason, the letters between them are read as well.
    */
   async list(after: number, limit: number, filter: SubjectFilter = {}): Promise<DeadLetterPage> {
     const { state } = await this.info();

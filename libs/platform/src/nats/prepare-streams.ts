@@ -15,8 +15,8 @@ const TOO_FEW_RESOURCES = 10_023;
 /**
  * Creates the streams, or updates them to their definitions, at the start. Logs each stream whose number of replicas changes.
  *
- * Throws ServerNotReady if the servers of a cluster that run now cannot do it: another server may join. Throws ServerUnfit if a single
- * server is asked for replicas. A stream that is raised keeps its messages; new replicas get copies after this resolves.
+ * Throws ServerNotReady if too few servers of a cluster run now: another server may join. Throws ServerUnfit if a single server is asked for
+ * replicas. A stream that is raised keeps its messages; new replicas get copies after this resolves.
  */
 export async function prepareStreams(
   connection: NatsConnection,

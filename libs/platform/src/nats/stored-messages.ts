@@ -11,7 +11,7 @@ import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import { DependencyUnavailable } from '../errors/app-error.js';
 import { natsFailure } from './connect.js';
 
-// A stream without a leader answers nothing. The relay reads the stream before it goes on, so a long timeout would be a long stall.
+// A stream without a leader answers nothing. The relay reads the stream before it publishes, so a long timeout would stall it.
 const REQUEST_TIMEOUT_MS = 2_000;
 const REQUESTS = { timeout: REQUEST_TIMEOUT_MS, checkAPI: false };
 const AT_ONCE = 500;
@@ -19,7 +19,7 @@ const EXPIRES_MS = 2_000;
 const SILENCE_MS = 6_000;
 const CONSUMER_LIVES_MS = 30_000;
 const DELETIONS_AT_ONCE = 20;
-// The client counts the nanoseconds of a delivered message as a number, which has no room for the last of them.
+// The client keeps the time of a delivered message as a number of nanoseconds, which loses the last digits.
 export const ROUNDED_MS = 1;
 
 export interface MessageRange {
@@ -61,10 +61,10 @@ export async function* storedMessages(
 
 /**
  * The time of a stream's newest message, by the clock of NATS. Every stored message is as old or older, and a later one is younger. So it
- * tells what came before a deletion, whatever other clocks say. Undefined if the stream never had a message.
+ * separates the messages from before a deletion from later ones, whatever other clocks say. Undefined if the stream never had a message.
  *
- * Not guaranteed if that clock is set back, or if another server of a cluster whose clock is behind becomes the stream's leader: it dates
- * messages as older until it has caught up.
+ * Not guaranteed if that clock is set back, or if a server whose clock is behind becomes the stream's leader: such a server dates new messages
+ * too early until its clock has caught up.
  */
 export async function newestMessageAt(connection: NatsConnection, stream: string): Promise<Date | undefined> {
   try {

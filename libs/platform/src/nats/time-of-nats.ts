@@ -4,8 +4,8 @@ import { nanos } from '@nats-io/transport-node';
 const CONSUMER_LIVES_MS = 5_000;
 
 /**
- * The time in ms, by the clock of the server that leads the stream. From 2.10 on a server names it whenever it describes a stream. An older
- * one names the moment at which it creates a consumer, so a short-lived one is created.
+ * The time in ms, by the clock of the server that leads the stream. A server from 2.10 on names it whenever it describes a stream. An older
+ * server names only the time at which it creates a consumer, so a short-lived consumer is created.
  */
 export async function timeOfNats(manager: JetStreamManager, stream: string): Promise<number> {
   const { ts }: StreamInfo & { readonly ts?: string } = await manager.streams.info(stream);

@@ -82,7 +82,7 @@ async function checkPostgres({ url, directUrl }: Config['database']): Promise<vo
   });
 }
 
-/** Differs between two databases, also between those of two clusters. */
+/** Returns a name that differs between any two databases, also of different clusters. */
 async function databaseOf(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query<{ name: string }>(
     "select system_identifier || ' ' || current_database() as name from pg_control_system()",

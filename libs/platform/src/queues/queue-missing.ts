@@ -13,9 +13,9 @@ const LONGEST_DELAY_MS = 86_400_000;
 const SCORES_PER_MS = 0x1000;
 
 /**
- * Queues each of these jobs that stands in no list of the queue. Bull ignores a job whose id has a hash, even if Redis has lost its place
- * in the lists, as after an eviction or a partial restore. So such a hash is removed first; while a worker holds its lock, it is left. A job
- * that is delayed for more than a day is queued anew, too.
+ * Queues each of these jobs that stands in no list of the queue. Bull ignores a job whose id has a hash, even if Redis has lost its place in
+ * the lists, as after an eviction or a partial restore. So such a hash is removed first, unless a worker holds the job's lock. A job that is
+ * delayed for more than a day is queued anew, too.
  *
  * Costs one round trip that reads all lists, and three for each missing job. Not guaranteed: a job that moves to another list meanwhile
  * may be queued a second time.

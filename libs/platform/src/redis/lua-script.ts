@@ -12,8 +12,8 @@ export type ScriptAnswer = number | string | null | ScriptAnswer[];
  *     -- returns {granted, ms left}
  *
  * `run` throws if the number of keys or arguments differs from the header; it then sends nothing. If the last line is `KEYS[2…]` or
- * `ARGV[2…]`, one or more are allowed. Keys get the prefix of the client. In a Cluster the keys of one call must share a hash tag; the server refuses
- * others.
+ * `ARGV[2…]`, one or more are allowed. Keys get the prefix of the client. In a Cluster the keys of one call must share a hash tag; the server
+ * refuses a call whose keys do not.
  */
 export class LuaScript<Answer extends ScriptAnswer> {
   private readonly name: string;

@@ -63,7 +63,7 @@ function redisOf(servers: Exclude<RedisServers, { kind: 'cluster' }>, options: R
     sentinelUsername: sentinelLogin.username,
     sentinelPassword: sentinelLogin.password,
     sentinelRetryStrategy: retryStrategy,
-    // Without it a frozen Sentinel would keep the client from asking the next one.
+    // Without this timeout a frozen Sentinel would keep the client from asking the next one.
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     ...(isTls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
   });
@@ -90,8 +90,8 @@ const TIMED_OUT = 'Command timed out';
 const LAST_READ_MS = 20;
 
 /**
- * If the event loop stood still for longer than a command's timeout, the timer fires before the reply is read that arrived meanwhile. So a
- * command times out 20 ms later, after a further turn of the loop.
+ * If the event loop stood still for longer than a command's timeout, the timer fires before a reply that has arrived is read. So a command
+ * times out 20 ms later, after a further turn of the loop.
  */
 function readBeforeTimingOut(command: Command): void {
   const { reject } = command;

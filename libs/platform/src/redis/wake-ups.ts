@@ -4,7 +4,10 @@ import { createRedis, type RedisClient } from './redis.js';
 
 const nameOf = ({ keyPrefix }: Config['redis'], channel: string) => `${keyPrefix}${channel}`;
 
-/** Returns a function that wakes all subscribers of a channel. A wake-up may be lost, so a subscriber also polls. `about`: an id that it names. */
+/**
+ * Returns a function that wakes all subscribers of a channel. A wake-up may be lost, so a subscriber also polls. `about`: an id that the
+ * wake-up names.
+ */
 export function wakeUpPublisher(
   config: Config['redis'],
   redis: RedisClient,

@@ -49,7 +49,7 @@ export class ThrottleCheck {
     @Inject(CONFIG) private readonly config: Pick<Config, 'encryptionKeys'>,
   ) {}
 
-  /** Charges a request once. `AccessCheck` charges the requests of known callers, the guard those of networks. */
+  /** Charges a request once. `AccessCheck` charges the requests of known callers; the guard charges those of networks. */
   charge(request: GuardedRequest, reply: FastifyReply): true | Promise<true> {
     if (request.isCharged) return true;
     const allowance = request.caller ? allowanceOf(request.caller) : this.allowanceOfNetwork(request);

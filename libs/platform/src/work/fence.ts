@@ -6,7 +6,7 @@ import { startAtZero } from '../metrics/start-at-zero.js';
 /** Counts writes of workers whose lease had ended. The fence did not match, so these writes changed nothing. */
 export const fenceRejected = new Counter({
   name: 'fence_rejected_total',
-  help: 'Writes that were refused because another had taken over the work',
+  help: 'Writes that were refused because another worker had claimed the work, or it was cancelled',
   labelNames: ['kind'],
 });
 
@@ -65,7 +65,7 @@ export class FencedRows {
     return count > 0;
   }
 
-  /** Whether the fence of a write matched, or that of one of several (`expected`). Counts those that did not. */
+  /** True if the fence of the write matched; of `expected` fences, if at least one matched. Counts the fences that did not match. */
   accepted({ count }: { readonly count: number }, expected = 1): boolean {
     if (count < expected) fenceRejected.inc({ kind: this.kind }, expected - count);
     return count > 0;

@@ -4,8 +4,8 @@ import { type TimeScale } from '../clock/clock.js';
 export const RENEWALS_PER_LEASE = 3;
 
 /**
- * The length of a lease, of a lock or of a threshold for lost work. TIME_SCALE divides it, but never below 5 s nor below
- * `atLeastMs`: what the lease has to outlast, a call or the write after it, does not become shorter with TIME_SCALE.
+ * The length of a lease, of a lock or of a threshold for lost work. TIME_SCALE divides it, but never below 5 s nor below `atLeastMs`: a lease
+ * must outlast a call and the write after it, which TIME_SCALE does not shorten.
  */
 export function leaseLength(scale: TimeScale, realMs: number, atLeastMs = 0): number {
   return Math.max(scale.guard(realMs), atLeastMs);

@@ -45,8 +45,8 @@ export interface Work<Claim, Result extends Outcome> {
   /** How many rows are worked at the same time in this process; 1 by default. */
   readonly lanes?: number;
   /**
-   * Real time between two claims while nothing is due. The first lane looks then, or one behind a busy lane; a lane that finds work wakes
-   * the next one. Absent: the work is claimed only by `runOne` and `drain`.
+   * Real time between two claims while nothing is due. Then the first lane looks, and each lane behind a busy one. A lane that finds work
+   * wakes the next lane. Absent: the work is claimed only by `runOne` and `drain`.
    */
   readonly everyMs?: number;
 
@@ -65,8 +65,8 @@ export interface Work<Claim, Result extends Outcome> {
 }
 
 /**
- * Works rows: claim → hold → run → settle, in lanes. Any number of workers in any number of processes may run the same work: the row's
- * lease keeps two from working it at once, and its fence rejects the writes of one that was frozen past its lease.
+ * Works rows: claim → hold → run → settle, in lanes. Any number of workers in any number of processes may run the same work: the row's lease
+ * keeps two workers from working it at once, and its fence rejects the writes of a worker that was frozen past its lease.
  *
  * | the worker              | the row                                                                    |
  * | ----------------------- | -------------------------------------------------------------------------- |
@@ -75,10 +75,10 @@ export interface Work<Claim, Result extends Outcome> {
  * | is frozen               | the same; what the worker writes when it wakes changes nothing             |
  * | cannot reach Postgres   | the same, after three failed renewals; the run's signal aborts before that |
  *
- * Not guaranteed: that a run's calls to others happen once. A worker that dies after a call repeats it.
+ * Not guaranteed: that a run's calls to other servers happen once. If a worker dies after a call, the next worker repeats the call.
  */
 export class Worker<Claim, Result extends Outcome> {
-  /** For a run that renews its lease beside the heartbeat. */
+  /** For a run that renews its lease by itself, in addition to the heartbeat. */
   readonly leaseMs: number;
   private readonly lanes: readonly Loop[];
   private readonly busy: boolean[] = [];
@@ -146,7 +146,7 @@ export class Worker<Claim, Result extends Outcome> {
     const outcome = await this.tracked(running).finally(() => (this.busy[lane] = false));
     if (outcome && !outcome.pauses) return 0;
     const pauseMs = Math.min(this.scale.sweep(this.work.everyMs ?? 0), outcome?.overInMs ?? Infinity);
-    // Otherwise no lane would look for work until the lanes before have ended theirs.
+    // A lane behind a busy lane looks as often as the first lane. Otherwise no lane would look for work while all lanes before it are busy.
     const isNext = lane === 0 || this.busy[lane - 1] === true;
     return outcome || isNext ? pauseMs : Math.max(pauseMs, IDLE_LANE_MS);
   }
@@ -209,7 +209,7 @@ export class Worker<Claim, Result extends Outcome> {
   }
 
   /**
-   * An outcome that cannot be written, because of a bug, is replaced by that of an unexpected error: otherwise the row would be claimed and
+   * If a bug makes an outcome unwritable, the outcome of an unexpected error is written in its place. Otherwise the row would be claimed and
    * worked again whenever its lease ends. Undefined: the fence did not match.
    */
   private async settled(claim: Claim, result: Result): Promise<Result | undefined> {

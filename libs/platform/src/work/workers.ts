@@ -19,7 +19,7 @@ export class Workers implements BeforeApplicationShutdown {
   /** The worker of this work. The feature starts it once the application runs (`onApplicationBootstrap`). */
   of<Claim, Result extends Outcome>(work: Work<Claim, Result>): Worker<Claim, Result> {
     const worker = new Worker(work, this.scale, this.logger);
-    // Without a poll, one failed claim would count until the next message names a row.
+    // Work without a poll has no probe: after one failed claim it would count as unhealthy until the next message names a row.
     if (work.everyMs !== undefined) this.health.register(work.name, () => worker.assertAlive());
     this.all.push(worker);
     return worker;

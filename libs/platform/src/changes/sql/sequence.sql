@@ -12,7 +12,7 @@ with taken as (
   insert into change (seq, id, revision, type, athlete_id, subject_id, occurred_at, data)
   select
     head.before + row_number() over (order by revision), id, revision, type, athlete_id, subject_id, occurred_at,
-    -- A change without an item gets the item as it is now: the end of a run, a new `same_as`, or a deletion, which has none.
+    -- A change without an item gets the item as it is now: after the end of a run, or for a new `same_as`. A deletion has no item.
     case
       when type in ('activity.processed', 'activity.updated') and activity is null then to_json(activity_item_of(subject_id::uuid))
       else coalesce(data, to_json(activity))
