@@ -82,8 +82,8 @@ export function statementFor(status: JobStatus | undefined, owners: Owners = {})
     limit $3`;
 }
 
-// By activity: `offset 0` makes Postgres look up the jobs of each activity. Otherwise it may read all jobs from the newest until it has found
-// enough, which for an athlete who has left is all of them.
+// By activity: `offset 0` makes Postgres look up the jobs of each activity. Otherwise it may read jobs from the newest on until it has found
+// enough. For an athlete without recent jobs it would read all of them.
 function jobsOf({ isOfActivity, isOfAthlete }: Owners): string {
   if (!isOfActivity && !isOfAthlete) return 'jobs';
   const conditions = [

@@ -43,7 +43,7 @@ export class ManualRequests {
     @Inject(TIME_SCALE) private readonly scale: TimeScale,
   ) {}
 
-  /** The id of the HTTP request goes with the job, so that the lines of its runs have it too. */
+  /** The id of the HTTP request is stored with the job, so that the log lines of its runs have it, too. */
   activity(athleteId: string, activityId: string, requestId?: string): Promise<JobWithRuns> {
     return this.request(athleteId, activityId, 'manual_activity', requestId);
   }

@@ -5,8 +5,8 @@ const LONGEST_MS = 60 * 60 * SECOND_MS;
 /** Attempts per job. A job that has lost workers gets up to two more. */
 export const MOST_ATTEMPTS = 3;
 /**
- * A job fails for good when this many workers have died while they ran it and its attempts are used. The first worker ran other jobs
- * beside it; the next two ran only this job. They are two, since a worker with a harmless job may be killed for another reason.
+ * A job fails for good when this many workers have died while they ran it and its attempts are used. The first worker ran other jobs beside
+ * it; the next two ran only this job. One such worker is not enough, because it may have been killed for another reason.
  */
 export const MOST_LOST_WORKERS = 3;
 /** Requests of people run before automatic ones. */

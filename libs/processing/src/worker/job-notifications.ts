@@ -14,8 +14,8 @@ export interface ListenTimes {
 const LISTEN_TIMES: ListenTimes = { heartbeatMs: 5_000, answerWithinMs: 2_000 };
 
 /**
- * Calls `wake` when Postgres notifies of new jobs, and after each reconnect, for notifications missed meanwhile. It listens on a
- * connection of its own, since a connection of the pool is shared. Notifications may be lost: the worker also polls.
+ * Calls `wake` when Postgres notifies of new jobs, and after each reconnect, for notifications missed meanwhile. It listens on a connection of
+ * its own, since a connection of the pool is shared. It reconnects 1 s after a break. Notifications may be lost: the worker also polls.
  */
 export class JobNotifications {
   private readonly stopped = new AbortController();

@@ -76,8 +76,8 @@ gate as (
     input_revision = excluded.input_revision,
     processed_at_utc = now()
 ),
--- Waits for the open writers of these activities, so that revisions of an activity have the order of their commits. In the order of imports'
--- writes: another order could deadlock.
+-- Waits for the open writers of these activities, so that revisions of an activity have the order of their commits. Locks in the order in
+-- which imports write: another order could deadlock.
 locked as (
   select id, athlete_id
   from activity
