@@ -5,7 +5,7 @@ import { ERASED } from '../change.js';
 
 const AT_ONCE = 1_000;
 
-/** A deletion whose rows are blanked already. */
+/** A deletion whose rows in the log are erased already. */
 interface Departure {
   readonly athlete_id: string;
 }
@@ -37,9 +37,9 @@ const forget = prepared(
  * Deletes from NATS the messages of changes that a deletion has erased, by the sequences that the relay stored. `athlete.deleted` and
  * `connection.removed` stay: consumers that are behind need them.
  *
- * A batch of the relay may have been read before the deletion. So this waits until the relay has passed them. Not guaranteed: a
- * change whose second message the stream stored more than two hours after the first one (the relay was dead meanwhile), and messages of a
- * stream that was restored from a backup. NATS deletes these after seven days.
+ * A batch of the relay may have been read before the deletion. Therefore `erase` fails until the relay has passed the erased changes, and the
+ * caller tries again. Not guaranteed: if the stream stored two messages of a change more than two hours apart (the relay was dead between
+ * them), one of them stays. So do messages of a stream that was restored from a backup. NATS deletes both after seven days.
  */
 @Injectable()
 export class ChangeRemains {
@@ -58,7 +58,7 @@ export class ChangeRemains {
       for (;;) {
         const { rows } = await this.database.query<Erased>(erasedChanges, [departure.athlete_id, AT_ONCE]);
         if (rows.length === 0) break;
-        // The relay waits for NATS, or will pass them in a moment. The caller tries again.
+        // The relay waits for NATS, or passes them in a moment.
         if (rows.some(({ is_passed }) => !is_passed)) throw new DependencyUnavailable('nats');
         const deleted = await this.deleteMessagesOf(rows);
         if (deleted > 0) await count(departure, deleted);

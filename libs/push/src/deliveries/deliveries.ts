@@ -6,7 +6,7 @@ const purgeDeliveries = loadSql(import.meta.url, './sql/purge-deliveries.sql');
 
 const PURGED_AT_ONCE = 5_000;
 const MOST_REPLAYS = 10;
-// A request must be answered soon. More than this waits only after an outage of all workers.
+// A request must be answered soon. More batches than this wait only after an outage of all workers.
 const SEQUENCED_BATCHES = 4;
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
@@ -41,7 +41,7 @@ class TooManyReplays extends AppError {
   }
 }
 
-/** Nothing would be sent. */
+/** The endpoint is disabled, so nothing would be sent. */
 class EndpointDisabled extends AppError {
   override readonly code = 'ENDPOINT_DISABLED';
   override readonly kind = 'conflict';
@@ -50,7 +50,7 @@ class EndpointDisabled extends AppError {
   }
 }
 
-/** The deliveries of an endpoint as an app sees them, and what it may order: a test, a repetition, a replay. A worker makes the requests. */
+/** Lists the deliveries of an endpoint for an app, and takes orders for a test, a repetition or a replay. A worker sends the requests. */
 export class EndpointDeliveries {
   constructor(
     private readonly database: Database,
@@ -99,8 +99,8 @@ export class EndpointDeliveries {
   }
 
   /**
-   * Delivers the changes of a time again, also those from before the endpoint existed, as far as the log goes back. If the endpoint is
-   * disabled, or gets disabled before the replay has ended, the replay goes on: its deliveries wait, as all others of the endpoint.
+   * Delivers the changes between two times again, also those from before the endpoint existed, as far as the log goes back. The replay of a
+   * disabled endpoint goes on, too: its deliveries wait, as all others of the endpoint.
    */
   async replay(endpointId: string, from: Date, to: Date | undefined): Promise<void> {
     await this.requireEndpoint(endpointId);
@@ -114,7 +114,7 @@ export class EndpointDeliveries {
       for share`;
     const values = [endpointId, from, to ?? null, MOST_REPLAYS];
     await this.database.transaction(async (sql) => {
-      // Two requests at the same time would both find nine.
+      // Without the lock, two requests at the same time would both find nine replays.
       await this.lockEndpoint(sql, endpointId, 'no key update');
       const { count } = await sql.query(statement, values);
       if (count === 0) throw new TooManyReplays();

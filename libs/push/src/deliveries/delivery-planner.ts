@@ -9,8 +9,9 @@ const CHANGES_AT_ONCE = 200;
 const REPLAYED_AT_ONCE = 1_000;
 
 /**
- * Makes a delivery for each endpoint that wants a change, and those of replays. Any number of processes may run it: one at a time plans, and
- * a batch moves the plan in the same statement. A batch of a replay follows each batch of new changes, so that neither stops the other.
+ * Makes a delivery of each change for each endpoint that wants it, and the deliveries of replays. Any number of processes may run it: one at a
+ * time plans. The statement that makes the deliveries of a batch also stores how far the plan has come. A batch of a replay follows each batch
+ * of new changes, so that neither stops the other.
  */
 export class DeliveryPlanner {
   private readonly loop: Loop;

@@ -5,9 +5,10 @@ import { ERASED } from '../change.js';
 
 const BATCH = 1_000;
 
-// With the account ($3 is null) all deliveries go; that of `athlete.deleted` has no athlete. With one vendor those whose change was erased go,
-// so this runs after the deletion of the changes. If the log no longer has the change (CHANGES_RETENTION_DAYS below the 30 days of a delivery),
-// nothing tells the vendor, so the delivery goes, too. Locks them in the order of the log, as `write-attempts.sql`.
+// A deletion of the account ($3 is null) deletes all deliveries of the athlete. The delivery of `athlete.deleted` stays, since it has no
+// athlete. A deletion of one vendor's data deletes the deliveries whose change was erased, so this runs after the deletion of the changes. If
+// the log no longer has the change (CHANGES_RETENTION_DAYS below the 30 days of a delivery), the vendor is unknown, so the delivery is
+// deleted, too. Locks the deliveries in the order of the log, as `write-attempts.sql` does.
 const deleteOf = (condition: string) => `
   with chosen as (
     select delivery.endpoint_id, delivery.id

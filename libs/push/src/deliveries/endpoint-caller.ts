@@ -37,8 +37,8 @@ interface CallerOptions {
 
 /**
  * Posts deliveries to the endpoints of apps. An attempt succeeds only if a whole answer with a 2xx status arrives in time. Redirects are not
- * followed. Without `allowPrivate`, it connects only to public addresses, and the address that was checked is the one that is used. Names whose DNS
- * servers are slow delay no other lookup of the process.
+ * followed. Without `allowPrivate`, it connects only to public addresses, and to the very address that it has checked. A slow DNS server
+ * delays no other lookup of the process.
  */
 export class EndpointCaller {
   private readonly exchange: HttpExchange;

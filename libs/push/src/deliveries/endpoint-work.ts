@@ -43,7 +43,7 @@ const LEASE_MS = 30_000;
 const POLL_MS = 1_000;
 // More lanes than there can be endpoints, so that no endpoint waits for another one's lane. An idle lane costs a timer.
 const LANES = 128;
-// Then other workers may take over, and the state of the circuit is written.
+// After this time the worker writes the circuit's state, and other workers may take the endpoint.
 const LONGEST_HOLD_MS = 5_000;
 // While an attempt hangs, the other slots of its endpoint look for new deliveries this often.
 const LOOK_AGAIN_MS = 250;
@@ -114,7 +114,7 @@ export class EndpointWork implements Work<EndpointClaim, EndpointResult> {
   }
 
   /**
-   * Sends until nothing is due, the circuit opens, an error occurs, or others shall have the endpoint. Waits for all attempts that it has
+   * Sends until nothing is due, the circuit opens, an error occurs, or other workers may take the endpoint. Waits for all attempts that it has
    * begun, also after an error: once the endpoint is released, another worker begins eight.
    */
   private async sendAll(session: Session): Promise<void> {

@@ -45,7 +45,7 @@ export class WebhookEndpoints {
     const id = randomUUID();
     const { secret, sealed } = this.newSecret(id);
     return this.database.transaction(async (sql) => {
-      // Two creations at the same time would both find 49.
+      // Without the lock, two creations at the same time would both find 49 endpoints.
       await sql.query(`select pg_advisory_xact_lock(hashtext('webhook_endpoint'))`);
       const { count } = await sql.query(`select from webhook_endpoint where status <> 'deleted'`);
       if (count >= MOST_ENDPOINTS)
@@ -77,8 +77,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Changes the given fields. An endpoint that is set to `active` begins anew: its circuit is closed. Then, and with another URL, the fence
-   * of a worker that holds the endpoint ends: the worker begins no more attempts, and the results of those under way are not written, so
+   * Changes the given fields. An endpoint that is set to `active` begins anew: its circuit is closed. In that case, and if the URL changes,
+   * the fence is raised. A worker that holds the endpoint then begins no more attempts, and the results of those under way are not written, so
    * these deliveries are sent again. The lease stays, so the next attempts begin within 30 s, and never more than eight run at once.
    */
   async change(id: string, { url, types, description, status }: EndpointChange): Promise<EndpointView> {

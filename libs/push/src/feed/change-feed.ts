@@ -57,7 +57,7 @@ export class ChangeFeed {
 
   /** Throws CursorExpired. Rejects with the signal's reason if the reader leaves before its turn: then nothing is read. */
   page(query: PageQuery, signal?: AbortSignal): Promise<Page> {
-    // An athlete's own reads come one after the other; backends are not bounded that way.
+    // The reads of one athlete run one after the other. Reads of backends have no such limit.
     const owner = query.athleteId ?? `all ${(this.reads += 1)}`;
     return this.turns.run(owner, () => this.read(query), signal);
   }
@@ -113,7 +113,7 @@ interface Bounds {
   readonly last_seq: string;
   readonly purged_seq: string;
   readonly purged_id: string | null;
-  /** Null: the change was purged, or never was there. */
+  /** Null: the change was purged, or never existed. */
   readonly after_id: string | null;
   readonly end_seq: string;
   readonly end_id: string | null;
@@ -122,9 +122,9 @@ interface Bounds {
 type PageRow = Bounds & (Change | Readonly<Record<keyof Change, null>>);
 
 /**
- * A page and its bounds in one statement, so that a change that is purged meanwhile is not passed over. `end` is how far the page looks:
- * seqs have no gaps, so for all athletes it is a sum; null means the end of the log. Without changes there is one row with null columns.
- * `limit 1` says that `change_feed` has one row: without statistics Postgres expects 1,330 and compiles the plan, which takes 100 ms.
+ * A page and its bounds in one statement, so that a change that is purged meanwhile is not passed over. `end` is the last seq that the page
+ * looks at; null means the end of the log. For all athletes it is a sum, because seqs have no gaps. Without changes there is one row with null
+ * columns. `limit 1` says that `change_feed` has one row: without statistics Postgres expects 1,330 and compiles the plan, which takes 100 ms.
  */
 const pageStatement = (name: string, end: string, isWanted: string) =>
   prepared(

@@ -29,7 +29,7 @@ interface Reader extends Selection {
  * Tells the waiting readers of this process that there are changes for them. It looks at the log once for all of them: after a wake-up
  * through Redis, and each second. Without readers it does not look.
  *
- * A reader that listens first and reads the feed then misses nothing.
+ * A reader that first listens and then reads the feed misses nothing.
  */
 @Injectable()
 export class ChangeTail implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -62,7 +62,7 @@ export class ChangeTail implements OnApplicationBootstrap, BeforeApplicationShut
     return this.seen;
   }
 
-  /** Returns a function that ends it. */
+  /** Returns a function that ends the listening. */
   listen(reader: Reader): () => void {
     const { athleteId } = reader;
     const ofAthlete = this.byAthlete.get(athleteId) ?? new Set();

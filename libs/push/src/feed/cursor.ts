@@ -1,8 +1,8 @@
 import { AppError, InvalidInput } from '#platform';
 
 /**
- * A place in the log, between two changes: that of the change before it, with the first digits of its id. After a restore, a standby's
- * promotion or in another deployment, another change has that place, and the cursor is recognised as expired.
+ * A place in the log, between two changes: the seq of the change before it, and the first digits of that change's id. After a restore, a
+ * standby's promotion or in another deployment, another change has that place, and the cursor is recognised as expired.
  */
 export interface Place {
   readonly seq: number;

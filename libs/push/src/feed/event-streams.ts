@@ -9,7 +9,7 @@ import { observeReaders, type Owner, Places } from './places.js';
 
 const MOST_STREAMS = 10_000;
 const PAGE = 100;
-// Proxies cut silent connections. A reader that has not taken the page before one heartbeat at the next one is dropped.
+// Proxies cut silent connections. A reader that does not finish a page from one heartbeat to the next is dropped.
 const HEARTBEAT_MS = 15_000;
 
 export interface StreamQuery extends Selection {
@@ -50,8 +50,9 @@ export class EventStreams implements BeforeApplicationShutdown {
   }
 
   /**
-   * Takes a place, and checks the cursor. `begin` gets the answer to write to, and calls back only then, so that errors before it can be
-   * answered. Throws CursorExpired and TooManyReaders. Rejects with the signal's reason if the client leaves before a turn to read.
+   * Takes a place and checks the cursor. Only then calls `begin`, which returns the response to write to: an earlier error can still be
+   * answered with its own status. Throws CursorExpired and TooManyReaders. Rejects with the signal's reason if the client leaves before a turn
+   * to read.
    */
   async open(query: StreamQuery, begin: () => ServerResponse): Promise<void> {
     const leave = this.places.take(query.owner);

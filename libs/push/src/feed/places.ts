@@ -26,7 +26,7 @@ class TooManyReaders extends AppError {
   override readonly retryAfterSeconds = 5;
 }
 
-/** A reader takes places of an athlete, or of a service key that reads the changes of all athletes. */
+/** The athlete for whom a reader takes a place, or the service key that reads the changes of all athletes. */
 export interface Owner {
   readonly name: string;
   readonly isKey?: boolean;

@@ -1,6 +1,6 @@
--- Claims up to $1 endpoints that have a due delivery, with a lease of $2 ms. Endpoints that were claimed
--- least often come first. clock_timestamp() instead of now() would prevent the use of the index.
--- The lock lets the foreign key of new deliveries pass; `for update` would skip every endpoint that the planner plans for.
+-- Claims up to $1 endpoints that have a due delivery, with a lease of $2 ms. Endpoints that were claimed least often come first.
+-- clock_timestamp() instead of now() would prevent the use of the index. `for no key update` lets the foreign key of new deliveries pass; `for
+-- update` would skip every endpoint that the planner plans for.
 with next as (
   select id
   from webhook_endpoint endpoint

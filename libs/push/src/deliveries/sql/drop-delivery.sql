@@ -1,4 +1,4 @@
--- Ends a delivery ($3) whose change was purged or blanked, while the endpoint ($1) has the fence $2. Returns a row if it has.
+-- Ends a delivery ($3) whose change was purged or erased, if the endpoint ($1) still has the fence $2. Returns a row if it has.
 with held as (
   select
   from webhook_endpoint

@@ -1,5 +1,5 @@
--- Returns the due deliveries of claimed endpoints: for each claim ($1 endpoints, $2 fences) up to $3, without those under way ($4). The
--- time is that of the signatures, by the database's clock. `has_change` is false if the change was blanked or purged meanwhile.
+-- Returns the due deliveries of claimed endpoints: for each claim ($1 endpoints, $2 fences) up to $3, without those under way ($4).
+-- `signed_at` is the time by the database's clock. `has_change` is false if the change was erased or purged meanwhile.
 select
   due.endpoint_id, due.id as delivery_id, due.attempts, due.change_id as id,
   floor(extract(epoch from clock_timestamp()))::text as signed_at,

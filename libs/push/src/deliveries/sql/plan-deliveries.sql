@@ -1,4 +1,4 @@
--- Plans the deliveries of the next $1 changes, and moves `planned_seq` past them. Blanked changes are skipped. While another process plans,
+-- Plans the deliveries of the next $1 changes, and moves `planned_seq` past them. Erased changes are skipped. While another process plans,
 -- this statement plans nothing.
 with plan as (
   select planned_seq

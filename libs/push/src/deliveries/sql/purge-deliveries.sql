@@ -1,5 +1,5 @@
 -- Deletes deliveries of an endpoint that are older than $2 ms. The oldest $3 come first, so that a pass over a young table stops at once.
--- Locks them in the order of the log, as `write-attempts.sql`.
+-- Locks them in the order of the log, as `write-attempts.sql` does.
 with past as (
   select id
   from webhook_delivery

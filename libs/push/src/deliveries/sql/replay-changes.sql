@@ -1,5 +1,5 @@
--- Makes the deliveries of the least recently worked replay due again, for the next $1 changes of the log, and creates those that are missing. Deletes the replay
--- at its end. A delivery that is still pending keeps its attempts and is due at once.
+-- Works the next $1 changes of the replay that has waited longest: makes their deliveries due again, and creates those that are missing.
+-- Deletes the replay at its end. A delivery that is still pending keeps its attempts and is due at once.
 with replay as (
   select *
   from webhook_replay

@@ -1,6 +1,6 @@
--- Writes how attempts ended, each of an endpoint that is still claimed by the fence in $2. $5 is the pause before the next attempt in ms;
--- null: there is none. Returns the attempts whose fence holds; a deletion may have deleted their deliveries. Every statement that locks
--- several deliveries does so in the order of the log, so that no two meet in a deadlock.
+-- Writes how attempts ended, if their endpoints are still claimed with the fences in $2. $5 is the pause before the next attempt in ms; null:
+-- there is none. Returns the attempts whose fence holds; a deletion may have deleted their deliveries. Every statement that locks several
+-- deliveries does so in the order of the log, so that no two meet in a deadlock.
 with held as (
   select attempt.*
   from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::boolean[], $5::float8[], $6::int[], $7::text[], $8::text[])
