@@ -17,7 +17,7 @@ export const CLASSES: readonly CallClass[] = ['live', 'import', 'backfill'];
 
 // Windows last 1,268 years from 1970 on, and days twice as long: no boundary falls into a test.
 const ETERNITY_SECONDS = 40_000_000_000;
-// Short enough for a window that began so long ago, and ended, to have begun after 1970.
+// A window that began this long ago, and has ended, still began after 1970.
 const AGE_SECONDS = 1_000_000_000;
 
 /** Strava's policy, with windows that begin with a request. */

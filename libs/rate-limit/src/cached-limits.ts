@@ -20,7 +20,7 @@ import {
 
 // A counter outlives its window by a minute, so that the answer to a late call can still be settled.
 const EXTRA_LIFETIME_MS = 60_000;
-// The expiry of a counter whose window has been begun by a request: that request's charge has set it.
+// The expiry argument of a counter whose window a request has begun: the charge of that request has set the expiry.
 const IS_SET = 0;
 
 export interface CachedWindows extends Windows {
@@ -43,7 +43,7 @@ export interface ClassCeilings {
   readonly fromMs: number;
   readonly untilMs: number;
   readonly ceilings: readonly number[];
-  /** Ceiling and expiry of each counter. Texts, since ioredis would make them of numbers again for every charge. */
+  /** Ceiling and expiry of each counter, as texts: ioredis would turn numbers into texts again for every charge. */
   readonly args: readonly string[];
 }
 
@@ -115,7 +115,7 @@ export class CachedLimits {
     return this.open;
   }
 
-  /** Leaves out the windows without a call: the next call begins other ones. */
+  /** Leaves out the windows without a call: the next call begins new ones. */
   forgetEmpty(used: readonly number[]): void {
     this.useWindows(this.open.map((window, index) => (used[index] === 0 ? undefined : window)));
   }

@@ -15,7 +15,7 @@ interface Answered {
   readonly answeredAtMs: number;
 }
 
-/** `dateMs`: the answer's `Date`. The slower the call, the less its answer says. */
+/** `dateMs`: the answer's `Date`. The slower the call, the wider the result. */
 export function differenceShownBy(dateMs: number, { chargedAtMs, answeredAtMs }: Answered): ClockDifference {
   return {
     leastMs: Math.floor(Math.min(chargedAtMs, answeredAtMs) - dateMs - RESOLUTION_MS),
@@ -37,7 +37,7 @@ export const areEqual = (one: ClockDifference, other: ClockDifference) =>
 
 /**
  * How much later than ours the vendor's windows of this length begin, by Redis' clock: from minus half a length to half a length. The result
- * is the end of the range that is further from 0. A difference of whole windows is none: a clock that is wrong by a day has the same
+ * is the end of the range that is further from 0. A difference of whole windows counts as 0: a clock that is wrong by a day has the same
  * boundaries. The result is 0 if the range is too wide for such short windows.
  */
 export function shiftOf({ leastMs, mostMs }: ClockDifference, lengthMs: number): number {

@@ -120,7 +120,7 @@ export class Counters {
   private readonly slotMs: number;
   private readonly requests: Gather<ChargeRequest, ChargeOutcome>;
   private readonly cached: CachedLimits;
-  /** In front of all keys of this budget, so that a Cluster has them in one slot. */
+  /** The beginning of all keys of this budget, so that a Cluster has them in one slot. */
   private readonly prefix: string;
   private readonly policy: VendorPolicy;
   private lastClosed: ClosedWindow | undefined;
@@ -229,8 +229,8 @@ export class Counters {
   }
 
   /**
-   * Corrects the ends of the open windows to those that `realigned` returned for a call, and the difference of the clocks. Does nothing if
-   * other limits or windows are open by then; a later answer corrects those. True if the difference has changed.
+   * Writes the ends of the open windows that `realigned` returned for a call, and the corrected difference of the clocks. Does nothing if the
+   * limits or windows have changed since; a later answer corrects the new ones. True if the difference has changed.
    */
   async realign(
     { keys }: Charged,
@@ -266,7 +266,7 @@ export class Counters {
     return this.lastClosed && this.isClosedAt(nowMs, this.lastClosed) ? this.lastClosed : undefined;
   }
 
-  /** A moment that is further away than `longestClosedMs` is from before Redis' clock was set back. */
+  /** An end that is further away than `longestClosedMs` was computed before Redis' clock was set back. */
   private isClosedAt(nowMs: number, { untilMs }: ClosedWindow): boolean {
     return nowMs < untilMs && untilMs <= nowMs + this.longestClosedMs;
   }
@@ -306,8 +306,8 @@ export class Counters {
   }
 
   /**
-   * Writes the counters, limits and windows to Redis, for a new state. The limits are the ledger's: a charge of this process that is under
-   * way may cache the old limits again until then.
+   * Writes the counters, limits and windows to Redis, for a new state. The limits are those of the ledger, not the cached ones: a charge of
+   * this process that is under way may have cached the old limits again.
    */
   async rebuild(
     state: string,
@@ -532,7 +532,7 @@ const areAlike = (one: ChargeRequest, other: ChargeRequest) =>
   one.straddles === other.straddles &&
   one.state === other.state;
 
-/** For each counter its window and the neighbour, the one that ends first before the other. */
+/** For each counter its window and the neighbour window. The window that ends first comes first. */
 export function sidesOf(
   windows: readonly Window[],
   neighbours: StraddledWindows['neighbours'] = [],

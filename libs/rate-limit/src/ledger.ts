@@ -78,7 +78,10 @@ export class Ledger {
     return rows[0]?.id;
   }
 
-  /** Redis' time by the database's clock, for when Redis is away. A difference of the two is as it was when a process last learned it. */
+  /**
+   * Redis' time, computed from the database's clock while Redis is away. The difference of the two clocks is the one that a process learned
+   * last.
+   */
   async redisNowMs(sql: Sql): Promise<number> {
     const statement = `
       select extract(epoch from clock_timestamp())::float8 * 1000 + redis_ahead_ms as now_ms
@@ -108,7 +111,7 @@ export class Ledger {
     ]);
   }
 
-  /** Counts the calls of these windows and of these days, each together. */
+  /** Counts the calls of all these windows together, and those of all these days together. */
   async counts(
     windowIds: readonly number[],
     dayIds: readonly number[],

@@ -39,7 +39,10 @@ export function readRates(policy: VendorPolicy, headers: AnswerHeaders): RateRep
   }
 }
 
-/** `Retry-After` in seconds, 0 if there is none. It may be a moment by the vendor's clock, which only its `Date` makes a length of time. */
+/**
+ * `Retry-After` in seconds, 0 if there is none. The header may name a moment by the vendor's clock; only with the answer's `Date` is this a
+ * length of time.
+ */
 function retryAfterOf(header: string | undefined, dateMs: number | undefined): number {
   const untilMs = momentOf(header);
   if (untilMs !== undefined) return dateMs === undefined ? 0 : Math.max(0, (untilMs - dateMs) / 1_000);

@@ -18,9 +18,9 @@ interface Answered {
 }
 
 /**
- * The windows of a call, corrected by its answer. The first answer with counts shows how late the vendor's window can have begun: before the
- * answer. An answer that reports another end than ours can be moves our window there: the request that began our window never arrived, or
- * another program uses the same app.
+ * The windows of a call, corrected by its answer. The vendor's window began before its first answer with counts, so this answer shows how late
+ * it can have begun. If an answer reports an end that our window cannot have, our window gets that end: the request that began our window
+ * never arrived, or another program uses the same app.
  */
 export function realigned(
   counters: readonly CounterPolicy[],

@@ -63,13 +63,13 @@ let grants = 0;
  * The vendor's limits are stored beside the epoch, and a changed limit begins a new epoch. Once the new epoch is committed, no call
  * is recorded under the old limit, even if Redis was flushed or could not be reached.
  *
- * While Redis is away, only live calls get permits; the ledger counts the calls and gives one permit at a time. It names the windows by
- * Redis' clock, as far as that clock's difference from Postgres' was known.
+ * While Redis is away, only live calls get permits; the ledger counts the calls and gives one permit at a time. The ledger names the windows
+ * by Redis' clock: it adds the last known difference of the clocks to Postgres' clock.
  *
- * Not guaranteed: a fail-over may lose slots, so for the length of a call more calls than `slots` may be under way. A call recorded before the vendor reported a lower limit may exceed that limit. After Redis lost a corrected end of a window
- * that began with a request, calls until the next answer may exceed it. A request that arrives more than 2 s after it was written may
- * count in the vendor's next window. If a vendor counts calls of such a window for its whole length and answers none, the window may end later
- * than ours.
+ * Not guaranteed: a fail-over may lose slots, so for the length of a call more calls than `slots` may be under way. A call recorded before the
+ * vendor reported a lower limit may exceed that limit. If Redis loses the corrected end of a window that began with a request, calls until the
+ * next answer may exceed the limit. A request that arrives more than 2 s after it was written may count in the vendor's next window. If a
+ * vendor answers none of the calls in a window that began with a request, its window may end later than ours.
  */
 export class VendorBudget {
   private readonly counters: Counters;
@@ -230,7 +230,7 @@ export class VendorBudget {
     return this.lastDate;
   }
 
-  /** Redis' time, which the ends of the gauges' windows have. Before the first charge of this process, its own time. */
+  /** The time by Redis' clock, as the ends of the gauges' windows are. Before the first charge of this process, the time by its own clock. */
   nowMs(): number {
     return this.counters.nowMs();
   }
@@ -338,7 +338,7 @@ export class VendorBudget {
       const used = counter.window === 'day' ? counts.day : counts.window;
       const window = current.windows[index];
       if (!window || used < (limits[index] ?? 0)) continue;
-      // Only one of two windows may be full. Which one shows once the boundary is past.
+      // Only one of the two windows may be full. After the boundary it is known which window counts.
       if (current.neighbours[index])
         return this.counters.notNowUntil(
           { window: nameOf(counter), untilMs: current.untilsMs[index] ?? nowMs },

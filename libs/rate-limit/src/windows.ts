@@ -25,7 +25,7 @@ export interface Windows {
   readonly untilsMs: readonly number[];
 }
 
-/** The windows that began with a request, by the position of their counters. Those that have ended may be among them. */
+/** The windows that began with a request, by the position of their counters. Some of them may have ended. */
 export type OpenWindows = ReadonlyArray<Window | undefined>;
 
 /** The windows of a call that is charged on both sides of each boundary that is near. */
@@ -49,14 +49,11 @@ export const LONGEST_GUARD_MS = 2_000;
  * request for a permit takes up to a second itself. The end of a window that began with a request may take longer.
  */
 export const BOUNDARY_WAIT_MS = 3 * LONGEST_GUARD_MS + 1_000;
-/**
- * How often work that calls vendors looks for due rows. It is no multiple of a window's length: otherwise one look after the other could meet
- * a boundary.
- */
+/** How often work that calls vendors looks for due rows. It is no multiple of a window's length: otherwise every look could fall near a boundary. */
 export const LOOK_FOR_DUE_MS = 53_000;
 const SHORTEST_GUARD_MS = 50;
 // Until an answer shows when the vendor's window began: the permit of the first request stays fresh for 2 s, the request takes up to 2 s, and
-// if it is given back, the next one begins the vendor's window up to 2 s later. A network takes as long at any TIME_SCALE.
+// if the permit is given back, the next request begins the vendor's window up to 2 s later. A network takes as long at any TIME_SCALE.
 const UNANSWERED_LATE_MS = 6_000;
 
 /** The tolerated difference between our clock and the vendor's clock. No call is charged that near to a window boundary. */

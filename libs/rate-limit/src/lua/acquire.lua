@@ -28,8 +28,8 @@ local nowMs = clock[1] * 1000 + math.floor(clock[2] / 1000)
 -- MGET answers nil for KEYS[4], a sorted set.
 local values = redis.call('MGET', unpack(KEYS))
 -- A restarted or flushed server lacks calls that the vendor has counted, and limits that the vendor has lowered. A replica that became the
--- master has the state and may lack the newest calls. Each start and each promotion of a server makes a new replication id.
--- The id has 40 digits. A plain search for it takes 1.3 µs of the 10 less than a pattern does (Redis 7.0).
+-- master has the state and may lack the newest calls. Each start and each promotion of a server makes a new replication id. The id has 40
+-- digits. A plain search for it saves 1.3 of the script's 10 µs, compared with a pattern (Redis 7.0).
 local server = 'master_replid:' .. string.sub(ARGV[1], -40)
 local isSame = string.find(redis.call('INFO', 'replication'), server, 1, true)
 if values[1] ~= ARGV[1] or not values[2] or not isSame then

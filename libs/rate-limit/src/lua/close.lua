@@ -8,7 +8,7 @@ local clock = redis.call('TIME')
 local nowMs = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local closed = redis.call('GET', KEYS[1])
 local untilMs = closed and tonumber(string.match(closed, '^%d+')) or 0
--- A moment further away is from before Redis' clock was set back.
+-- An end that is further away was computed before Redis' clock was set back.
 if untilMs < tonumber(ARGV[1]) or untilMs > nowMs + tonumber(ARGV[3]) then
   redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. ARGV[2], 'PXAT', ARGV[1])
 end

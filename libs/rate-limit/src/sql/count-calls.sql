@@ -1,8 +1,8 @@
--- $1 windows, $2 days, $3 ms now, $4 the most ms for which a window is closed. Counts the calls of these windows and of these days.
--- closed_* describe the window that a 429 closed for the longest time from now; they are null if no window is closed. A moment further away
--- than the longest time is from before Redis' clock was set back.
+-- $1 windows, $2 days, $3 ms now, $4 the most ms for which a window is closed. Counts the calls of these windows and of these days. closed_*
+-- describe the window that a 429 closed for the longest time from now; they are null if no window is closed. An end that is further away than
+-- $4 ms was computed before Redis' clock was set back, and does not count.
 select
-  -- Counted one by one: for `= any`, whose length it does not know, the planner reads the whole table.
+  -- Counts each window by itself: with `= any` the planner does not know the number of windows, and reads the whole table.
   (
     select sum(calls)
     from (select distinct unnest($1::bigint[])) as asked (id)

@@ -1,5 +1,5 @@
--- $1 seconds, $2 a window, $3 a day. Counts the calls of the last seconds, and those of them in this window and day, by class.
--- Uses now(): clock_timestamp() is volatile, so the planner would not use the index.
+-- $1 seconds, $2 a window, $3 a day. Counts by class the calls of the last seconds, and how many of them were made in this window and on this
+-- day. Uses now(): clock_timestamp() is volatile, so the planner would not use the index.
 select
   class,
   count(*)::int as calls,
