@@ -72,7 +72,7 @@ export class SleepIngest {
   /**
    * Returns the event's id. Throws SleepNotKept while NATS is away, InvalidInput, IdempotencyKeyReused.
    *
-   * `requestId` goes with the event, so that the line of the stored night has it too.
+   * `requestId` is sent with the event, so that the log line of the stored night has it, too.
    */
   async accept(body: unknown, idempotency?: Idempotency, requestId?: string): Promise<string> {
     const nowMs = this.clock.nowMs();

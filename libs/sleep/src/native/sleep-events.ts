@@ -56,7 +56,7 @@ export class SleepEvents implements EventHandler {
     return ok(await this.changed(userId, vendor, records.value, group.claimedAt));
   }
 
-  /** Leaves out what we have already from a vendor that dates no changes: its time would be that of this request, and so look newer. */
+  /** For a vendor that dates no changes, leaves out the records that we have already: each would get the time of this request and look newer. */
   private async changed(
     userId: string,
     vendor: VendorId,

@@ -28,7 +28,10 @@ interface DeletedRecord {
   readonly requestedAt: Date;
 }
 
-/** The date is that of the event, or the id; save-sessions.sql keeps the date of an existing record. A night with a date as its id may come back. */
+/**
+ * If dates are ids, the record's date is its id, and a night may come under that id again. Otherwise it is the date of the event;
+ * save-sessions.sql keeps the date of an existing record.
+ */
 export function deletedRecord(
   userId: string,
   { vendor, objectId, eventTime, requestedAt }: DeletedRecord,

@@ -27,7 +27,10 @@ export interface SleepSession {
   readonly receivedAtMs: number;
 }
 
-/** `receivedAtMs`: the time at which the stream got the event. It replaces a missing time of capture, or a client's that is later. */
+/**
+ * `receivedAtMs`: the time at which the stream got the event. It replaces a time of capture that is missing, or that a client has set to a
+ * later time.
+ */
 export function sessionOf(
   { eventId, payload, capturedOnReceipt }: SleepRawReceived,
   bytes: Uint8Array,

@@ -36,7 +36,10 @@ export class SliceComparison {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Compares the dates from `from` to the claim's `until`, both included. May run again for the same dates: a published night changes nothing twice. */
+  /**
+   * Compares the dates from `from` to the claim's `until`, both included. May run again for the same dates: to publish a night again changes
+   * nothing.
+   */
   async compare(
     vendor: NativeVendor,
     claim: ReconciliationClaim,

@@ -1,5 +1,5 @@
--- Derives the nights of these users and dates from the sessions. Returns the nights whose event is not the key's: the caller
--- knows the others.
+-- Derives the nights of these users and dates from the sessions. Returns only the nights whose event differs from the event of their key: the
+-- caller knows the others.
 with touched as (
   select user_id, date, event_id
   from unnest(string_to_array($1, chr(30), ''), $2::date[], string_to_array($3, chr(30), '')) as key (user_id, date, event_id)
