@@ -45,7 +45,7 @@ export interface OAuthFacts {
   readonly scopes: readonly string[];
   /** Scopes that are requested as well if write-back is switched on. The athlete may refuse them. */
   readonly writeScopes?: readonly string[];
-  /** The words of the vendor's consent page beside the checkboxes of scopes. Absent: the scopes' names say it. */
+  /** The words beside the checkboxes of scopes on the vendor's consent page. Absent: the page shows the scopes' names. */
   readonly scopeLabels?: Readonly<Record<string, string>>;
   /** Each entry lists alternatives, one of which is required. */
   readonly requiredScopes: ReadonlyArray<readonly string[]>;

@@ -1,7 +1,7 @@
 import { type CallFailure } from './call-outcome.js';
 
 export type TokenAccess =
-  /** `connection`: the id of the connection that the token belongs to. An athlete who connects again has another. */
+  /** `connection`: the id of the connection that the token belongs to. An athlete who connects again has another connection. */
   | { readonly kind: 'token'; readonly token: string; readonly connection: string }
   | Extract<CallFailure, { kind: 'revoked' | 'notNow' }>;
 

@@ -15,7 +15,7 @@ export type ReadFault = (answer: OutboundAnswer) => AnswerFault;
 
 const APP_INACTIVE_RETRY_MS = 300_000;
 
-/** Reads a vendor's answers of any status except 429, and a 401 that does not name a missing scope. */
+/** Reads a vendor's answers of any status. `VendorCalls` itself handles a 429, and an answer for which `refusesToken` is true. */
 export class VendorAnswers {
   constructor(
     private readonly title: string,

@@ -121,7 +121,7 @@ export class VendorCalls {
         return this.answers.read(sent.answer, parse);
       }
       if (this.unproven.has(key)) return this.refusesItsTokens();
-      // After the second 401 the athlete may have ended the connection in between; another renewal shows that.
+      // A second 401 may mean that the athlete has just ended the connection; another renewal shows that.
       access = await this.parts.tokens.rejected(context.athleteId, this.vendor.id, token);
       if (requests < MOST_REQUESTS || access.kind !== 'token') continue;
       this.rememberUnproven(`${request.endpoint} ${access.token}`);

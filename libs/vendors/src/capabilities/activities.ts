@@ -7,7 +7,7 @@ export interface ActivitySource {
   readonly events: 'each change' | 'uploads';
   /** `whole`: the list goes back to the athlete's first activity. `since connection`: the vendor has nothing from before. */
   readonly history: 'whole' | 'since connection';
-  /** The list has activities that began in so many last days; it may have earlier ones. Absent: it goes back to the first. */
+  /** The list has the activities of this many last days, and perhaps earlier ones. Absent: it goes back to the first activity. */
   readonly listedDays?: number;
   /** The scope that shows all activities. Without it some are hidden from us. Absent: none is hidden. */
   readonly fullScope?: string;
@@ -18,7 +18,7 @@ export interface ActivitySource {
   list(context: CallContext, listing: Listing): Promise<CallOutcome<ActivityPage>>;
   activity(context: CallContext, externalId: string): Promise<CallOutcome<DetailedActivity>>;
   photos(context: CallContext, externalId: string): Promise<CallOutcome<readonly Photo[]>>;
-  /** Absent: the vendor's activities cannot be changed. Sent once: after a lost answer the caller reads the activity before it writes again. */
+  /** Sent once: after a lost answer the caller reads the activity before it writes again. Absent: the vendor's activities cannot be changed. */
   update?(
     context: CallContext,
     externalId: string,
@@ -86,7 +86,7 @@ export interface DetailedActivity extends SummaryActivity {
  */
 export interface ActivityPage {
   readonly activities: readonly SummaryActivity[];
-  /** Those of `activities` whose details are in the list too: they cost no call of their own. */
+  /** The activities whose details are in the list, too. These details cost no further call. */
   readonly details?: readonly DetailedActivity[];
   readonly unreadable: readonly UnreadableItem[];
   /** All items on the page, readable or not. */

@@ -35,7 +35,7 @@ export interface SleepList {
 /** A vendor's sleep records. */
 export interface SleepSource {
   /**
-   * The vendor has the records of so many last local dates, and none that it got before the athlete connected. An earlier record is answered
+   * The vendor has the records of this many last local dates, but none that it got before the athlete connected. An earlier record is answered
    * with 404 although nobody deleted it. Absent: the vendor has all records.
    */
   readonly listedDays?: number;

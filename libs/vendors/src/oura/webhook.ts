@@ -57,7 +57,7 @@ export function readOuraEvent(raw: string): OuraEvent {
   return { type, dataType, objectId, eventTime, userId, dedupeKey };
 }
 
-// The objects that Oura sends events about, those of its other subscriptions excepted.
+// The objects that our subscriptions are about. Events about other objects are dropped.
 const OBJECTS: ReadonlyMap<string, ObjectType> = new Map([
   ['sleep', 'sleep'],
   ['daily_sleep', 'sleep_score'],

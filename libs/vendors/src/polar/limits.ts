@@ -5,7 +5,7 @@ const alignment = 'first request';
 
 /**
  * Polar's limits per app, for all its athletes together: 500 + 20 per athlete in 15 minutes, 5,000 + 100 in 24 hours. Polar counts the
- * athletes once a day. Until an answer reports the limits, those of an app without counted athletes are used. A call that the short limit refuses
+ * athletes once a day. Until an answer reports the limits, the limits of an app without athletes are used. A call that the short limit refuses
  * counts towards the long one.
  */
 export const limits: VendorPolicy = {

@@ -5,7 +5,10 @@ import { headerOf, type Webhook, type WebhookEvent } from '../webhook.js';
 import { polarSubscriptions } from './webhook-subscriptions.js';
 import { ExerciseId } from './wire/values.js';
 
-/** True if Polar signed this body with the key of our webhook. The input has no time: a captured delivery stays valid, and dedupe stops it. */
+/**
+ * True if Polar signed this body with the key of our webhook. The signature covers no time, so a captured delivery stays valid; `dedupeKey`
+ * makes a repetition harmless.
+ */
 export function isSignedByPolar(body: string, signature: string, key: string): boolean {
   if (!/^[0-9a-f]{64}$/i.test(signature)) return false;
   const expected = createHmac('sha256', key).update(body).digest();
@@ -43,7 +46,8 @@ export const polarWebhook: Webhook = {
     const about = objectOf(event, body);
     if (!about) return [];
     const eventTime = timestamp === undefined ? undefined : new Date(timestamp);
-    // With the time: a corrected night sends the same event again. A retry may have a new time too, and then costs one call more.
+    // The key has the time, because a corrected night sends the same event again. A retry may have a new time, too; it then costs one more
+    // call.
     const fields = JSON.stringify([event, ownerId, about.objectId, eventTime]);
     const dedupeKey = createHash('sha256').update(fields).digest('base64url');
     return [{ ownerId, ...about, eventTime, dedupeKey }];

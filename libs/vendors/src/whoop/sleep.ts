@@ -14,8 +14,8 @@ const PATH = '/v2/activity/sleep';
 const PAGING = { items: 'records', token: 'nextToken', next: 'next_token' };
 const MAX_PAGE_SIZE = 25;
 const HOUR_MS = 3_600_000;
-// Local time is up to 14 h ahead of UTC and 12 h behind. The day more in front has a sleep that is under way at `start`, even if WHOOP left it
-// out.
+// Local time is up to 14 h ahead of UTC and 12 h behind. BEFORE_MS has one more day. So a sleep of the first date begins after `start`, and is
+// listed even if WHOOP leaves out sleeps that are under way at `start`.
 const BEFORE_MS = 38 * HOUR_MS;
 const AFTER_MS = 36 * HOUR_MS;
 

@@ -109,8 +109,8 @@ function onGrid(series: Series | undefined, time: readonly number[]): Values {
 }
 
 /**
- * Polar does not document whether a distance sample counts from the start or from the previous sample. The reading whose total is nearer to the
- * exercise's distance is taken; without that distance, samples that never fall count from the start.
+ * Polar does not document whether a distance sample counts from the start or from the previous sample. The interpretation whose total is
+ * nearer to the exercise's distance is used. Without that distance, samples that never fall count from the start.
  */
 function cumulative(series: Series | undefined, distanceM: number | null): Series | undefined {
   if (!series) return undefined;
