@@ -10,7 +10,8 @@ const postponeWork = loadSql(import.meta.url, './sql/postpone-work.sql');
 const releaseOwner = loadSql(import.meta.url, './sql/release-owner.sql');
 const purgeDone = loadSql(import.meta.url, './sql/purge-done.sql');
 
-// Some vendors' times are whole seconds. If several events have the same second, the last in this order counts. A delete is confirmed at the vendor anyway.
+// Some vendors' times are whole seconds. If several events have the same second, the last in this order counts. A delete is confirmed at the
+// vendor in any case.
 const ORDER_AT_ONE_TIME: Record<Aspect, number> = { create: 0, update: 1, delete: 2 };
 
 export interface OwnerClaim extends Fenced {

@@ -51,9 +51,14 @@ export type SubscriptionCheck = Outcome & {
 };
 
 /**
- * Keeps a vendor's subscriptions pointed at our webhook: one worker at a time checks them at the vendor's interval, and after a failure 5, 10,
- * 20 … 300 s later. A worker that starts also checks them at once, because PUBLIC_URL may have changed. Not guaranteed: events are lost
- * while a subscription is missing; the reconciliation finds the changes.
+ * Keeps a vendor's subscriptions pointed at our webhook. One worker at a time checks them at the vendor's interval. A worker that starts also
+ * checks them at once, because PUBLIC_URL may have changed. Not guaranteed: events are lost while a subscription is missing; the
+ * reconciliation finds the changes.
+ *
+ * | failed checks in a row | 1   | 2    | 3    | 4    | 5     | 6       | 7 and more |
+ * | ---------------------- | --- | ---- | ---- | ---- | ----- | ------- | ---------- |
+ * | next check in          | 5 s | 10 s | 20 s | 40 s | 80 s  | 160 s   | 5 min each |
+ * | since the first        | 5 s | 15 s | 35 s | 75 s | 155 s | 5.3 min |            |
  */
 export class SubscriptionKeeper implements Work<SubscriptionClaim, SubscriptionCheck> {
   readonly name: string;

@@ -87,7 +87,7 @@ const channelOf = (vendor: VendorId) => `webhooks:${vendor}` as const;
 })
 export class WebhooksModule {}
 
-/** For a worker: handles the stored events and keeps the subscriptions. Features register with `EventHandlers` in the constructors of their modules. */
+/** For a worker: handles the stored events and keeps the subscriptions. Features register with `EventHandlers` in their modules' constructors. */
 @Global()
 @Module({
   imports: [BudgetsModule, VendorsModule, WebhooksModule],

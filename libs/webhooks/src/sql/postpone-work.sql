@@ -1,5 +1,5 @@
--- Makes the events due again after $2 ms, and sets aside those with $3 attempts or more. $4 is 'attempt', 'outage' or
--- 'nothing': what has just been used up.
+-- Makes the events due again after $2 ms, and sets aside those with $3 attempts or more. $4 is 'attempt', 'outage' or 'nothing'.
+-- begin-work.sql has counted an attempt already; for the other two, this statement takes it back.
 update webhook_event
 set attempts = attempts - ($4 <> 'attempt')::integer,
     outages = case $4 when 'attempt' then 0 when 'outage' then outages + 1 else outages end,
