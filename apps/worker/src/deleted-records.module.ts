@@ -22,7 +22,7 @@ const DELETED: ReadonlyArray<Type<PersonalRecords>> = [
   ...sleepRecords,
   // The deletion of other records may write changes, so these come after them.
   ChangeRecords,
-  // After the changes: the deliveries of erased changes are deleted.
+  // These come after the changes, because they delete the deliveries of erased changes.
   UnsentDeliveries,
   SentDeliveries,
   CallRecords,

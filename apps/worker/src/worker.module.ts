@@ -51,7 +51,7 @@ import { StreamsAfterUploadModule } from './streams-after-upload.module.js';
     BackfillWorkModule,
     SleepWorkModule,
     ProcessingWorkModule,
-    // Processes activities. Another processor takes its place: docs/how-to-add-a-processor.md.
+    // Processes activities. Your own processor takes its place: docs/how-to-add-a-processor.md.
     RunShapeModule,
     WriteBackWorkModule,
     PushWorkModule,
