@@ -35,7 +35,7 @@ export class DecisionLog {
     this.counts.set(cause, (this.counts.get(cause) ?? 0) + 1);
   }
 
-  /** Adds what this replica has counted since the last time. */
+  /** Adds the decisions that this replica has counted since the last flush. */
   async flush(): Promise<void> {
     if (this.counts.size === 0) return;
     const counted = this.counts;

@@ -121,7 +121,7 @@ export class SessionGate {
     return (await orUnavailable(Promise.all(counts))).reduce((sum, one) => sum + one, 0);
   }
 
-  /** The places of a pool, latest heartbeat first, without who has them. `places` has at most `most`. */
+  /** The places of a pool, latest heartbeat first, without the names of their sessions. `places` has at most `most` items. */
   async places(pool: string, most: number): Promise<GatePlaces> {
     const [places, holders, , refused] = keysOf(pool);
     const [used, taken, waiting] = await orUnavailable(
