@@ -36,7 +36,7 @@ const stored = [
 export class StreamsModule {}
 
 /**
- * For the api: serves readers, and fetches a stream while its reader waits. Apart from StreamsModule, since a worker needs neither the
+ * For the api: serves readers, and fetches a stream while its reader waits. Not a part of StreamsModule, since a worker needs neither the
  * coalescer's Redis connections nor the session gate's metrics.
  */
 @Module({

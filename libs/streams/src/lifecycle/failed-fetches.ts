@@ -67,13 +67,16 @@ export class FailedFetches {
     return [...groups.values()];
   }
 
-  /** Counts those that were attempted up to `until`. */
+  /** Counts the matching fetches that were attempted at `until` or earlier. */
   async count(sql: Sql, { error, athleteId }: FailedFilter, until: Date): Promise<number> {
     const values = [error ?? null, athleteId ?? null, until];
     return (await sql.query<{ count: number }>(countFailed, values)).rows[0]?.count ?? 0;
   }
 
-  /** Resets at most `limit` of those that `count` counts, and returns the athlete of each. Leaves out what another transaction has locked. */
+  /**
+   * Resets at most `limit` of the fetches that `count` counts, and returns the athlete of each. Leaves out rows that another transaction has
+   * locked.
+   */
   async resetSome(
     sql: Sql,
     { error, athleteId }: FailedFilter,

@@ -8,7 +8,7 @@ import { type CutRequest, Cutter } from './cutter.js';
 const findBody = withBytes(loadSql(import.meta.url, './sql/find-body.sql'));
 
 const MOST_BYTES = 48 * 1024 * 1024;
-// An entry costs this much beside its bytes: its key, and the rest of Node's buffer pool, which a small buffer keeps in memory.
+// An entry costs this much in addition to its bytes: its key, and the rest of Node's buffer pool, which a small buffer keeps in memory.
 const ENTRY_BYTES = 10_000;
 // About as many bodies as the cache holds.
 const MOST_READ_ONCE = 700;

@@ -1,4 +1,5 @@
--- The fetch of one activity, with what decides about it. $1: the activity; $2, $3: as stream_fetch_due_at; $4: most ms of an attempt.
+-- The fetch of one activity, with all that decides when it is due. $1: the activity; $2, $3: as stream_fetch_due_at; $4: most ms of an
+-- attempt.
 select
   activity.id as activity_id, activity.athlete_id, activity.provider, activity.external_activity_id, activity.name, activity.sport_type,
   activity.start_time, activity.manual,
