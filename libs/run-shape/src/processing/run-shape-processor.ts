@@ -13,7 +13,7 @@ import { Recordings, type StoredRecording } from '#streams';
 import { usualOf } from '../facts.js';
 import { ShapeMaker } from './shape-maker.js';
 
-// With more activities, the usual values would include a time of another fitness.
+// More activities would reach back to a time when the athlete's fitness was different.
 const EARLIER = 200;
 // The runtime tries the job again as soon as the streams are stored. Without streams it tries again after this delay.
 const STREAMS_RETRY_MS = 5 * 60_000;
