@@ -30,7 +30,7 @@ export interface CachedWindows extends Windows {
 }
 
 /** A counter of a window beside the current one. */
-export interface Neighbour {
+interface Neighbour {
   readonly key: string;
   readonly ceiling: number;
   readonly expiresAtMs: number;

@@ -25,7 +25,7 @@ export class AdminEventsController {
     operationId: 'followOperations',
     summary: 'Follow what changes for all athletes, as server-sent events',
     description:
-      '`overview` has the body of `GET /admin/observability`. It is sent at once, and then after a change, at most every two seconds, or every ten if many athletes have backfills. `unavailable` names a server that does not answer, so that there is no overview until the next `overview`. `change` names a change without its data. `changes` comes in place of many of them: read again what is shown. Comments keep the connection open. Changes are not repeated after a new connection. The stream ends within two seconds after its token has expired.',
+      '`overview` has the body of `GET /admin/observability`. It is sent at once, and then after a change, at most every two seconds, or every ten if many athletes have backfills. `unavailable` names a server that does not answer, so that there is no overview until the next `overview`. `change` names a change without its data. After many changes at once comes one `changes` without their names: read again what is shown. Comments keep the connection open. Changes are not repeated after a new connection. The stream ends within two seconds after its token has expired.',
   })
   @ApiOkResponse({
     description: 'A stream of events',

@@ -63,7 +63,7 @@ export class ChangesController {
     operationId: 'listChanges',
     summary: 'List changes in the order of their commits',
     description:
-      'A reader that goes on from `next_cursor` misses no change and gets none twice. A new reader first takes `after=latest`, then lists what it mirrors, and then follows the changes. Changes of different subjects may come in another order than they happened; `revision` orders those of one subject. With `wait`, the answer comes when there is a change, or after that time.',
+      'A reader that goes on from `next_cursor` misses no change and gets none twice. A new reader first takes `after=latest`, then lists what it mirrors, and then follows the changes. Changes of different subjects may come in another order than they were made; `revision` orders the changes of one subject. With `wait`, the answer comes when there is a change, or after that time.',
   })
   @ApiOkResponse({ type: ChangesAnswer, description: 'A page of changes' })
   @Refuses({ 410: 'The changes after the cursor are no longer kept' }, EXPIRED)

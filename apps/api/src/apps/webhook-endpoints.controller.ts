@@ -82,7 +82,7 @@ export class WebhookEndpointsController {
     operationId: 'changeWebhookEndpoint',
     summary: 'Change an endpoint, disable it, or enable it again',
     description:
-      'Fields that the body lacks stay as they are. A disabled endpoint gets no deliveries for new changes; `replay` delivers those later. The deliveries that waited are sent once the endpoint is active again. After a change of `url`, requests to the old URL that are under way still end; the next requests begin within 30 s.',
+      'Fields that the body lacks stay as they are. A disabled endpoint gets no deliveries for new changes; `replay` delivers those later. The deliveries that waited are sent once the endpoint is active again. After a change of `url`, requests that are under way to the old URL are not cut off; requests to the new URL begin within 30 s.',
   })
   @ApiOkResponse({ type: WebhookEndpointAnswer, description: 'The changed endpoint' })
   @Refuses({ 404: 'There is no such endpoint' })
@@ -139,9 +139,9 @@ export class WebhookEndpointsController {
   @BodyLimit(SMALL_BODY_BYTES)
   @ApiOperation({
     operationId: 'replayWebhookChanges',
-    summary: 'Deliver the changes of a time again',
+    summary: 'Deliver the changes between two times again',
     description:
-      'Delivers all changes of that time that are still kept and whose type the endpoint wants, also those from before the endpoint existed. A worker makes the deliveries after the answer; each has the same `webhook-id` as before.',
+      'Delivers all changes from `from` to `to` that are still kept and whose type the endpoint wants, also those from before the endpoint existed. A worker makes the deliveries after the answer; each has the same `webhook-id` as before.',
   })
   @ApiAcceptedResponse({ type: ReplayAnswer, description: 'The replay is queued' })
   @Refuses({ 404: 'There is no such endpoint', 409: 'The endpoint has ten replays under way' })

@@ -21,7 +21,7 @@ const COOLDOWN_MS: Readonly<Record<ImportType, number>> = { full: DAY_MS, increm
 export const IMPORTS_AN_HOUR = 20;
 // An import that is cancelled after its listing, or looks further back than the last one, lists from the newest activity again. This is two pages
 // for each of the twenty imports. Only imports with longer lists reach this limit first.
-export const PAGES_AGAIN_AN_HOUR = 40;
+const PAGES_AGAIN_AN_HOUR = 40;
 
 interface ImportPage {
   readonly items: readonly ImportView[];

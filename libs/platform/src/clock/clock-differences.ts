@@ -21,7 +21,7 @@ export interface ClockRange {
 }
 
 /** Undefined if the difference is not known. Throws if the server does not answer. */
-export type ReadDifference = () => Promise<ClockRange | undefined> | ClockRange | undefined;
+type ReadDifference = () => Promise<ClockRange | undefined> | ClockRange | undefined;
 
 /** Asks a server for its time. The difference is as exact as the answer is quick. */
 export async function differenceOf(askTimeMs: () => Promise<number>, clock: Clock): Promise<ClockRange> {

@@ -1,7 +1,7 @@
 import { type JobOptions, type Queue } from 'bull';
 
 /** A job whose id keeps it from being queued twice. */
-export interface UniqueJob<Data> {
+interface UniqueJob<Data> {
   readonly data: Data;
   readonly options: JobOptions & { readonly jobId: string };
 }
