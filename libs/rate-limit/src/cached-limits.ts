@@ -18,7 +18,7 @@ import {
   windowsAt,
 } from './windows.js';
 
-// A counter outlives its window by a minute, so that the answer to a late call can still be settled.
+// So that the answer to a late call can still be settled.
 const EXTRA_LIFETIME_MS = 60_000;
 // The expiry argument of a counter whose window a request has begun: the charge of that request has set the expiry.
 const IS_SET = 0;
@@ -200,8 +200,10 @@ export class CachedLimits {
   }
 }
 
-export const expiresAtMs = ({ endsAtMs, lateMs = 0 }: Window) =>
-  Math.ceil(endsAtMs + lateMs + EXTRA_LIFETIME_MS);
+/** By Redis' clock. The vendor's window may end later than ours by half its length: until then, calls are charged to it as well. */
+export function expiresAtMs({ startsAtMs, endsAtMs, lateMs = 0 }: Window): number {
+  return Math.ceil(endsAtMs + (endsAtMs - startsAtMs) / 2 + lateMs + EXTRA_LIFETIME_MS);
+}
 
 /** The element of one counter, from an array with one element per counter of the policy. */
 export function at<T>(perCounter: readonly T[], index: number): T {

@@ -16,7 +16,7 @@ import {
   longestClosedMs,
   parseClosedWindow,
 } from './closed-window.js';
-import { type Limits } from './ledger.js';
+import { type LedgerCounts, type Limits } from './ledger.js';
 import {
   beginsWithRequest,
   CALL_CLASSES,
@@ -288,10 +288,15 @@ export class Counters {
   }
 
   /**
-   * The windows at `nowMs` by the ledger, without Redis, and those beyond a boundary if the vendor's clock is known to differ. `newest` is the
-   * id of the newest window of each counter in the ledger. The id is about the ms at which the window began, if it began with a request.
+   * The windows at `nowMs` by the ledger, without Redis, and those beyond a boundary that is near if `straddles`: otherwise only if the
+   * vendor's clock is known to differ. `newest` is the id of the newest window of each counter in the ledger. The id is about the ms at which
+   * the window began, if it began with a request.
    */
-  windowsByLedger(nowMs: number, newest: (counter: CounterPolicy) => number): StraddledWindows {
+  windowsByLedger(
+    nowMs: number,
+    newest: (counter: CounterPolicy) => number,
+    { straddles = this.cached.differs }: { readonly straddles?: boolean } = {},
+  ): StraddledWindows {
     const { counters } = this.policy;
     const open = counters.map((counter, index) => {
       if (!beginsWithRequest(counter)) return undefined;
@@ -301,24 +306,35 @@ export class Counters {
       return id > 0 ? windowFrom(id, counter, counters, this.scale.factor) : undefined;
     });
     const { factor } = this.scale;
-    if (this.cached.differs) return straddledAt(counters, nowMs, factor, open, this.cached.difference);
+    if (straddles) return straddledAt(counters, nowMs, factor, open, this.cached.difference);
     return { ...windowsAt(counters, nowMs, factor, open), neighbours: counters.map(() => undefined) };
   }
 
   /**
    * Writes the counters, limits and windows to Redis, for a new state. The limits are those of the ledger, not the cached ones: a charge of
    * this process that is under way may have cached the old limits again.
+   *
+   * The ledger has a call near a boundary in the window that ends last. The vendor may have counted it in the first one, so that counter
+   * gets the calls of both.
    */
   async rebuild(
     state: string,
     limits: Limits,
-    { windows, areNew }: Windows,
-    countOf: (counter: CounterPolicy) => number,
+    { windows, areNew, neighbours }: StraddledWindows,
+    counts: { readonly both: LedgerCounts; readonly last: LedgerCounts },
   ): Promise<void> {
+    const { first, last } = sidesOf(windows, neighbours);
     const current = this.policy.counters.flatMap((counter, index) => {
-      const window = at(windows, index);
+      const isDay = counter.window === 'day';
+      const counted = (window: Window, { window: inWindow, day }: LedgerCounts) => ({
+        key: `${counter.key}${window.id}`,
+        count: isDay ? day : inWindow,
+        expiresAtMs: expiresAtMs(window),
+      });
       // A window that no request has begun has no counter yet.
-      return at(areNew, index) ? [] : [{ counter, window, key: `${counter.key}${window.id}` }];
+      if (at(areNew, index)) return [];
+      if (!neighbours[index]) return [counted(at(last, index), counts.last)];
+      return [counted(at(first, index), counts.both), counted(at(last, index), counts.last)];
     });
     const open = windows.map((window, index) => (at(areNew, index) ? undefined : window));
     const { difference } = this.cached;
@@ -326,7 +342,7 @@ export class Counters {
     await rebuild.run(
       this.redis,
       [this.stateKey, this.limitsKey, ...current.map(({ key }) => key)],
-      [state, text, ...current.flatMap(({ counter, window }) => [countOf(counter), expiresAtMs(window)])],
+      [state, text, ...current.flatMap(({ count, expiresAtMs: endMs }) => [count, endMs])],
     );
     this.cached.adopt(text);
   }
@@ -422,12 +438,12 @@ export class Counters {
       );
       this.cached.setClock(nowMs, askedAtMs);
       const charged = granted > 0 ? this.windowsCharged(windows, nowMs) : windows.windows;
-      const both = sidesOf(charged, straddled?.neighbours);
+      const { first, last } = sidesOf(charged, straddled?.neighbours);
       const grant: ChargeOutcome = {
         kind: 'granted',
         keys,
-        windows: both.map(([first]) => first),
-        recordedIn: both.map(([, last]) => last),
+        windows: first,
+        recordedIn: last,
         isNearBoundary: neighbours.length > 0,
         nowMs,
       };
@@ -532,15 +548,16 @@ const areAlike = (one: ChargeRequest, other: ChargeRequest) =>
   one.straddles === other.straddles &&
   one.state === other.state;
 
-/** For each counter its window and the neighbour window. The window that ends first comes first. */
+/** For each counter the windows on the two sides of the boundary that is near; the same window twice if none is. */
 export function sidesOf(
   windows: readonly Window[],
   neighbours: StraddledWindows['neighbours'] = [],
-): ReadonlyArray<readonly [Window, Window]> {
-  return windows.map((window, index) => {
+): { readonly first: readonly Window[]; readonly last: readonly Window[] } {
+  const sides = windows.map((window, index) => {
     const neighbour = neighbours[index] ?? window;
     return neighbour.endsAtMs < window.endsAtMs ? [neighbour, window] : [window, neighbour];
   });
+  return { first: sides.map(([first]) => first as Window), last: sides.map(([, last]) => last as Window) };
 }
 
 /** False if the window is over, if the answer says nothing about it, or if an earlier answer has said the same. */

@@ -9,6 +9,7 @@ import { Proxy } from '../../../test/harness/proxy.js';
 import { required } from '../../../test/harness/servers.js';
 import { type Permit } from './permit.js';
 import {
+  aPermit,
   atOnce,
   call,
   CLASSES,
@@ -432,6 +433,30 @@ describe('a vendor whose clock differs from Redis’', () => {
     expect(closed?.retryAfterMs).toBeLessThan(leftMs + 3_000);
   });
 
+  it('a Redis that forgets everything after our boundary and before the vendor’s gives no call beyond the vendor’s window', async () => {
+    const aheadMs = 600_000;
+    // The last boundary was five minutes ago by Redis' clock, and comes in five minutes by the vendor's.
+    const boundaryMs = Date.now() - aheadMs / 2;
+    const seconds = boundaryMs / Math.floor(boundaryMs / (5 * aheadMs)) / 1_000;
+    const counters = strava.counters.map((counter) => ({
+      ...counter,
+      ...{ seconds, limit: 20, releasedForLastSeconds: 0 },
+    }));
+    const { budget, redis, prefix } = await workers.start({ policy: { ...strava, counters } });
+    await budget.settle(await aPermit(budget), 200, [], { dateMs: Date.now() - aheadMs });
+    // Calls of the vendor's present window, which Redis' clock has left.
+    const { id } = windowAt(Date.now() - aheadMs, seconds, 1);
+    await workers.database.query(
+      `insert into strava_api_requests (endpoint, class, window_id, day_id)
+       select 'activity', 'live', $1, $1 from generate_series(1, 16)`,
+      [id],
+    );
+    await forget(redis, prefix);
+    expect(granted(await atOnce(20, () => budget.requestPermit(call('live'))))).toHaveLength(3);
+    await forget(redis, prefix);
+    expect(granted(await atOnce(20, () => budget.requestPermit(call('live'))))).toHaveLength(0);
+  });
+
   it('an answer without a Date changes nothing, and the clocks agree again once an answer fits', async () => {
     const one = await workers.start({ policy: strava, scale: SCALE });
     const two = await workers.start({ policy: strava, scale: SCALE, prefix: one.prefix });
@@ -525,22 +550,29 @@ describe('a call that straddles boundaries', () => {
     expect(await redis.mget([...permit.keys])).toEqual(permit.keys.map(() => '1'));
   });
 
-  it('a call near a boundary uses up the window on either side', async () => {
-    const counters = strava.counters.map((counter) => ({
-      ...counter,
-      limit: counter.window === 'day' ? 100 : 1,
-    }));
-    const { budget } = await workers.start({ policy: { ...strava, counters }, scale: SCALE });
-    const { recordedIn } = await nearBoundary(budget, { straddles: true });
-    const again = await budget.requestPermit(call('live', { straddles: true }));
-    expect(again.kind).toBe('notNow');
-    // The later of the two windows is full until its end, and the next call comes after that.
-    const next = await eventually('the next permit', async () => {
-      const answer = await budget.requestPermit(call('live'));
-      return answer.kind === 'granted' ? answer.permit : undefined;
-    });
-    expect(next.nowMs).toBeGreaterThanOrEqual(recordedIn[0]!.endsAtMs + GUARD_MS);
-  });
+  it.each(['keeps its counters', 'forgets everything'])(
+    'a call near a boundary uses up the window on either side, although Redis then %s',
+    async (then) => {
+      const counters = strava.counters.map((counter) => ({
+        ...counter,
+        limit: counter.window === 'day' ? 100 : 1,
+      }));
+      const { budget, redis, prefix } = await workers.start({
+        policy: { ...strava, counters },
+        scale: SCALE,
+      });
+      const { recordedIn } = await nearBoundary(budget, { straddles: true });
+      if (then === 'forgets everything') await forget(redis, prefix);
+      const again = await budget.requestPermit(call('live', { straddles: true }));
+      expect(again.kind).toBe('notNow');
+      // The later of the two windows is full until its end, and the next call comes after that.
+      const next = await eventually('the next permit', async () => {
+        const answer = await budget.requestPermit(call('live'));
+        return answer.kind === 'granted' ? answer.permit : undefined;
+      });
+      expect(next.nowMs).toBeGreaterThanOrEqual(recordedIn[0]!.endsAtMs + GUARD_MS);
+    },
+  );
 });
 
 /** Counts calls per window by its own clock, as a vendor does. */

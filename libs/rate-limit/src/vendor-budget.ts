@@ -23,7 +23,14 @@ import { Counters, type Gauge, sidesOf } from './counters.js';
 import { type LedgerCounts, type Ledger, type Limits } from './ledger.js';
 import { budgetRefusals, rateLimited, vendorRequests } from './metrics.js';
 import { type PermitWait, waitForPermit } from './permit.js';
-import { beginsWithRequest, CALL_CLASSES, type CallClass, nameOf, type VendorPolicy } from './policy.js';
+import {
+  beginsWithRequest,
+  CALL_CLASSES,
+  type CallClass,
+  type CounterPolicy,
+  nameOf,
+  type VendorPolicy,
+} from './policy.js';
 import { readRates, type Usage } from './rate-headers.js';
 import { readTraffic, type TrafficView } from './traffic.js';
 import { freshMs, type StraddledWindows, type Window } from './windows.js';
@@ -280,24 +287,14 @@ export class VendorBudget {
         // The windows are named as Redis names them. By another clock the ledger would find windows without calls.
         const nowMs = await this.ledger.redisNowMs(sql);
         const current = await this.windowsByLedger(nowMs, sql);
-        const sides = sidesOf(current.windows, current.neighbours);
-        const windows = sides.map(([first]) => first);
-        const recordedIn = sides.map(([, last]) => last);
-        const ids = this.windowAndDay(recordedIn);
-        const { windowId, dayId } = this.windowAndDay(windows);
-        const { longestClosedMs } = this.counters;
-        const counts = await this.ledger.counts(
-          [windowId, ids.windowId],
-          [dayId, ids.dayId],
-          { nowMs, longestClosedMs },
-          sql,
-        );
+        const { first, last } = sidesOf(current.windows, current.neighbours);
+        const counts = await this.countsOf([first, last], nowMs, sql);
         const notNow = this.notNowByLedger(nowMs, current, counts, this.counters.limitsOf(limits));
         if (notNow) return notNow;
         await this.ledger.advance(sql);
         const { userId, endpoint, class: callClass } = call;
         const ledgerId = await this.ledger.record(
-          { userId, endpoint, class: callClass, ...ids },
+          { userId, endpoint, class: callClass, ...this.windowAndDay(last) },
           epoch + 1,
           sql,
         );
@@ -308,8 +305,8 @@ export class VendorBudget {
           call,
           ledgerId,
           keys: [],
-          windows,
-          recordedIn,
+          windows: first,
+          recordedIn: last,
           isNearBoundary: current.neighbours.some(Boolean),
           // Redis was not charged. No state in Redis equals this state, so a refund decrements nothing.
           state: stateOf(epoch + 1, ''),
@@ -404,17 +401,18 @@ export class VendorBudget {
       if (await this.counters.areBuiltFor(current, limits)) return current;
       await this.ledger.advance(sql);
       const rebuilt = stateOf(epoch + 1, replicationId);
-      const windows = await this.windowsByLedger(nowMs, sql);
-      const { windowId, dayId } = this.windowAndDay(windows.windows);
-      const { longestClosedMs } = this.counters;
-      const counts = await this.ledger.counts([windowId], [dayId], { nowMs, longestClosedMs }, sql);
-      const closed = this.closedByLedger(nowMs, counts);
+      // Calls near a boundary are charged to both sides, so both counters are needed again.
+      const windows = await this.windowsByLedger(nowMs, sql, { straddles: true });
+      const { first, last } = sidesOf(windows.windows, windows.neighbours);
+      const counts = {
+        both: await this.countsOf([first, last], nowMs, sql),
+        last: await this.countsOf([last], nowMs, sql),
+      };
+      const closed = this.closedByLedger(nowMs, counts.both);
       // Close before the rebuild: once the state is written, other workers get permits.
       if (closed) await this.counters.close(closed);
-      await this.counters.rebuild(rebuilt, limits, windows, ({ window }) =>
-        window === 'day' ? counts.day : counts.window,
-      );
-      const { window, day, closed: closure } = counts;
+      await this.counters.rebuild(rebuilt, limits, windows, counts);
+      const { window, day, closed: closure } = counts.both;
       this.logger.info(
         { vendor: this.policy.vendor, epoch: epoch + 1, limits, window, day, closure },
         'budget rebuilt from the ledger',
@@ -431,12 +429,27 @@ export class VendorBudget {
   }
 
   /** The windows by the ledger. Reads the newest windows from it if a request begins them: they do not follow from the clock. */
-  private async windowsByLedger(nowMs: number, sql: Sql): Promise<StraddledWindows> {
+  private async windowsByLedger(
+    nowMs: number,
+    sql: Sql,
+    asked: { readonly straddles?: boolean } = {},
+  ): Promise<StraddledWindows> {
     const newest = this.policy.counters.some(beginsWithRequest)
       ? await this.ledger.newestWindows(sql)
       : { window: 0, day: 0 };
-    return this.counters.windowsByLedger(nowMs, ({ window }) =>
-      window === 'day' ? newest.day : newest.window,
+    const newestOf = ({ window }: CounterPolicy) => (window === 'day' ? newest.day : newest.window);
+    return this.counters.windowsByLedger(nowMs, newestOf, asked);
+  }
+
+  /** Counts the ledger's calls of the first side of a boundary, of the last, or of both together. */
+  private countsOf(sides: ReadonlyArray<readonly Window[]>, nowMs: number, sql: Sql): Promise<LedgerCounts> {
+    const ids = sides.map((windows) => this.windowAndDay(windows));
+    const { longestClosedMs } = this.counters;
+    return this.ledger.counts(
+      ids.map(({ windowId }) => windowId),
+      ids.map(({ dayId }) => dayId),
+      { nowMs, longestClosedMs },
+      sql,
     );
   }
 
