@@ -1,5 +1,5 @@
-// A worker of the sleep pipeline that is killed a second after it began to store a night of one user, as by a night that uses up the memory.
-// Nights of other users take two seconds, so that a night beside the deadly one is not stored before.
+// A worker of the sleep pipeline that is killed while it stores a night of one user, as by a night that uses up the memory. Nights of other
+// users take `innocentMs`, and the deadly one half of it, so that a night beside the deadly one is not stored before.
 import 'reflect-metadata';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
@@ -11,7 +11,7 @@ const platform = await dist('platform/src/index.js');
 const { connectNats, watchLink } = await dist('platform/src/nats/connect.js');
 const { dataSourceOptions } = await dist('platform/src/database/data-source-options.js');
 
-const [, , databaseUrl, natsUrl, deadly] = process.argv;
+const [, , databaseUrl, natsUrl, deadly, innocentMs = '2000'] = process.argv;
 const limits = { applicationName: 'poisoned', poolSize: 4, statementTimeoutMs: 5_000 };
 const dataSource = await new DataSource(dataSourceOptions(databaseUrl, limits, () => {})).initialize();
 const connection = await connectNats(natsUrl, 'poisoned');
@@ -20,10 +20,10 @@ const link = watchLink(connection);
 class PoisonedStore extends SleepStore {
   async save(sessions) {
     if (sessions.some(({ userId }) => userId === deadly)) {
-      await pause(1_000);
+      await pause(innocentMs / 2);
       process.kill(process.pid, 'SIGKILL');
     }
-    await pause(2_000);
+    await pause(Number(innocentMs));
     return super.save(sessions);
   }
 }

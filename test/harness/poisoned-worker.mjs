@@ -1,4 +1,5 @@
-// A worker whose processor kills the process at one activity, like a run that uses up the memory. Runs of other activities never end.
+// A worker whose processor kills the process at some activities, like runs that use up the memory. A first run of another activity never
+// ends, so that it still runs when its worker is killed. A later run succeeds at once.
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
 
@@ -10,7 +11,7 @@ const { workerSettings } = await dist('processing/src/worker/worker-settings.js'
 const { createLogger, Database, poolOf, timeScale } = await dist('platform/src/index.js');
 const { dataSourceOptions } = await dist('platform/src/database/data-source-options.js');
 
-const [, , url, poison] = process.argv;
+const [, , url, ...poisons] = process.argv;
 const limits = { applicationName: 'poisoned', poolSize: 2, statementTimeoutMs: 5_000 };
 const dataSource = await new DataSource(dataSourceOptions(url, limits, () => {})).initialize();
 const database = new Database(poolOf(dataSource));
@@ -18,7 +19,10 @@ const logger = createLogger({ level: 'silent', process: 'poisoned' });
 const forever = () => new Promise(() => {});
 const processor = {
   name: 'poison',
-  process: ({ activityId }) => (activityId === poison ? process.kill(process.pid, 'SIGKILL') : forever()),
+  process: ({ activityId, attempt }) => {
+    if (poisons.includes(activityId)) process.kill(process.pid, 'SIGKILL');
+    return attempt === 1 ? forever() : Promise.resolve({ result: {} });
+  },
 };
 
 new JobWorker(

@@ -384,8 +384,11 @@ describe('the sleep pipeline', () => {
 
   describe('a batch whose worker is killed at every delivery', () => {
     const DEADLY = 'deadly';
-    /** Takes all messages five times and naks them, in place of a worker that dies at every delivery. */
-    const killedFiveTimes = async (count: number, deadlyAt = 3) => {
+    /**
+     * Takes all messages five times and naks them, in place of a worker that dies at every delivery. Each test takes another `count`, because
+     * NATS stores an id once.
+     */
+    const killedFiveTimes = async (count: number, ...deadlyAt: number[]) => {
       await world.startWorker();
       await world.settled();
       await world.stopWorkers();
@@ -394,7 +397,11 @@ describe('the sleep pipeline', () => {
       const consumer = await consumers.get('AA_CORE_HOT', 'normalize-sleep-durable');
       for (let n = 0; n < count; n += 1)
         await world.publish(
-          { ...night, userId: n === deadlyAt ? DEADLY : `innocent-${n}` },
+          {
+            ...night,
+            userId: deadlyAt.includes(n) ? DEADLY : `innocent-${n}`,
+            date: `2025-10-${10 + n}`,
+          },
           `of-${count}-${n}`,
         );
       for (let delivery = 1; delivery <= 5; delivery += 1)
@@ -406,10 +413,24 @@ describe('the sleep pipeline', () => {
       expect(await consumer.next({ expires: 1_000 })).toBeNull();
     };
 
+    const poisonedWorker = (...more: string[]) =>
+      spawn(process.execPath, [POISONED, world.testDatabase.url, world.nats.url, DEADLY, ...more], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+
+    /** Sends NATS a nak in the name of a dead worker. Without it, NATS would deliver the advisory again 30 s after that worker has died. */
+    const nakForDeadWorker = async () => {
+      const [stream, durable] = ['AA_ADVISORY', 'normalize-sleep-durable-undelivered'];
+      const { delivered, num_ack_pending } = await world.manager.consumers.info(stream, durable);
+      expect(num_ack_pending).toBe(1);
+      const { stream_seq, consumer_seq } = delivered;
+      world.connection.publish(`$JS.ACK.${stream}.${durable}.1.${stream_seq}.${consumer_seq}.0.0`, '-NAK');
+    };
+
     it('tries each raw night alone after a batch has killed its worker, publishes valid nights and dead-letters the others', async () => {
       await refuse(world, DEADLY);
       try {
-        await killedFiveTimes(10);
+        await killedFiveTimes(10, 3);
         await world.startWorker();
         const dead = await eventually('a dead letter', async () => (await letters())[0]);
         await eventually('the nine others', async () => (await nights()).length === 9);
@@ -425,11 +446,9 @@ describe('the sleep pipeline', () => {
     });
 
     it('a raw night that kills its worker uses up no trial of another raw night, which is tried alone and published', async () => {
-      await killedFiveTimes(2, -1);
+      await killedFiveTimes(2);
       await world.publish({ ...night, userId: DEADLY }, 'deadly');
-      const child = spawn(process.execPath, [POISONED, world.testDatabase.url, world.nats.url, DEADLY], {
-        stdio: ['ignore', 'ignore', 'inherit'],
-      });
+      const child = poisonedWorker();
       expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
       const advisories = await world.manager.consumers.info(
         'AA_ADVISORY',
@@ -440,6 +459,42 @@ describe('the sleep pipeline', () => {
       await world.startWorker();
       await eventually('all nights', async () => (await nights()).length === 3, 60_000);
       expect(await letters()).toEqual([]);
+    });
+
+    it('two raw nights of one batch that kill their workers become dead letters after two trials each, and each other night is stored and published once', async () => {
+      await killedFiveTimes(9, 3, 6);
+      const workers = Array.from({ length: 5 }, () => poisonedWorker('0'));
+      const killed = () => workers.filter(({ signalCode }) => signalCode === 'SIGKILL').length;
+      try {
+        for (const trial of [1, 2, 3, 4]) {
+          await eventually(`${trial} workers are killed`, () => killed() === trial, 60_000);
+          await nakForDeadWorker();
+        }
+        await eventually('two dead letters', async () => (await letters()).length === 2, 60_000);
+        await eventually('the seven others', async () => (await stored()).length === 7, 60_000);
+        await eventually('no trial is left', async () => {
+          const advisories = await world.manager.consumers.info(
+            'AA_ADVISORY',
+            'normalize-sleep-durable-undelivered',
+          );
+          return advisories.num_pending + advisories.num_ack_pending === 0;
+        });
+        expect(await letters()).toMatchObject(
+          ['of-9-3', 'of-9-6'].map((eventId) => ({
+            subject: 'dlq.normalize.sleep.raw-received.max-deliver',
+            payload: { eventId },
+          })),
+        );
+        const innocents = [0, 1, 2, 4, 5, 7, 8];
+        expect(await nights()).toMatchObject(innocents.map((n) => ({ event_id: `of-9-${n}` })));
+        expect((await stored()) as object[]).toMatchObject(
+          innocents.map((n) => ({ record: { userId: `innocent-${n}` } })),
+        );
+        expect(killed()).toBe(4);
+      } finally {
+        for (const worker of workers) worker.kill('SIGKILL');
+        await Promise.all(workers.map(async (worker) => worker.signalCode ?? once(worker, 'exit')));
+      }
     });
 
     it('dead-letters a raw night that kills its worker twice more when the night is tried alone', async () => {
