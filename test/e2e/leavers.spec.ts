@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { filesOf } from '../harness/archive.js';
 import { tokenFor } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
 import { type ProductProcess } from '../harness/process.js';
@@ -8,6 +10,7 @@ import { Proxy } from '../harness/proxy.js';
 import { copyActivity, HOUR, recordingOf, storeActivities } from '../harness/recordings.js';
 import { required } from '../harness/servers.js';
 import { createTestDatabase, type TestDatabase } from '../harness/test-database.js';
+import { within } from '../harness/within.js';
 import { World } from '../harness/world.js';
 
 // Some waits of these tests are longer than the usual 90 s of a test.
@@ -28,6 +31,13 @@ const ROUNDS = 5;
 const DEADLINE_MS = 4_750;
 // The number of event streams that an athlete may have open at once.
 const STREAMS_OF_EVENTS = 5;
+// An answer of HTTP 1.1 has an end of its own. An answer of HTTP 1.0, which some proxies speak, ends with its connection.
+const VERSIONS = ['1.1', '1.0'] as const;
+// So many recordings of a day have 20 MB in an archive, more than the socket buffers take.
+const LARGE = 16;
+const HALF_BYTES = 2 * 1024 * 1024;
+// A statement of the api is given up after 3.1 s. The test allows more, because two large archives are read on the same busy machine.
+const CUT_WITHIN_MS = 15_000;
 // There are more callers than connections in the pool.
 const CALLERS = 25;
 
@@ -149,6 +159,85 @@ describe('readers who leave at any moment, with any server frozen', () => {
     expect((await get(world.api.url, '/health/live')).status).toBe(200);
   });
 
+  describe('an archive that is half sent when a server freezes', () => {
+    const ids: string[] = [];
+    let redis: Redis;
+    beforeAll(async () => {
+      const { REDIS_KEY_PREFIX: keyPrefix = '' } = world.env;
+      redis = new Redis(required('REDIS_URL'), { keyPrefix });
+      for (const version of VERSIONS) {
+        const me = await get(world.api.url, '/v1/me', await bearerOf(version));
+        ids.push(((await me.json()) as { athlete_id: string }).athlete_id);
+      }
+      const [first = ''] = ids;
+      const [day = ''] = await storeActivities(database.url, first, [recordingOf(22 * HOUR)]);
+      for (const id of ids) await copyActivity(database.url, day, { athleteId: id, count: LARGE });
+    });
+    afterEach(() => {
+      for (const proxy of Object.values(proxies)) proxy.heal();
+    });
+    afterAll(() => redis?.disconnect());
+
+    it('an archive that is half sent when Postgres freezes is cut off visibly, and the athlete may request it again at once', async () => {
+      const readers = await halfRead();
+      proxies.postgres.freeze();
+      const [chunked, closed] = await restOf(readers);
+      expect((await get(world.api.url, '/health/live')).status).toBe(200);
+      expect(hasEnd(chunked)).toBe(false);
+      await expect(filesOf(bodyOf(closed))).rejects.toThrow('unexpected end of file');
+      proxies.postgres.heal();
+      await expectArchivesAgain();
+    });
+
+    it('an archive that is half sent when Redis freezes is sent to its end, and its lease ends without Redis within 15 s', async () => {
+      const readers = await halfRead();
+      proxies.redis.freeze();
+      const [chunked, closed] = await restOf(readers);
+      expect((await get(world.api.url, '/health/live')).status).toBe(200);
+      expect(hasEnd(chunked)).toBe(true);
+      const { counts } = JSON.parse((await filesOf(bodyOf(closed))).get('manifest.json') ?? '') as {
+        counts: { streams: number };
+      };
+      expect(counts.streams).toBe(LARGE);
+      for (const id of ids) {
+        const leftMs = await redis.pttl(`archive:${id}`);
+        // Redis says -1 for a key that does not end.
+        expect(leftMs).not.toBe(-1);
+        expect(leftMs).toBeLessThanOrEqual(15_000);
+      }
+      proxies.redis.heal();
+      // As if the 15 s were over.
+      await world.flushRedis();
+      await expectArchivesAgain();
+    });
+
+    const bearerOf = async (version: string) => `Bearer ${await tokenFor(`reader of HTTP ${version}`)}`;
+
+    /** A reader of each version of HTTP, who has stopped reading in the middle of a large archive. */
+    function halfRead(): Promise<HalfReader[]> {
+      return Promise.all(
+        VERSIONS.map(async (version) => {
+          const authorization = await bearerOf(version);
+          const bytes = `GET /v1/account/export HTTP/${version}\r\nhost: x\r\nconnection: close\r\nauthorization: ${authorization}\r\n\r\n`;
+          return eventually('the athlete has a place', () => HalfReader.of(world.api.url, bytes));
+        }),
+      );
+    }
+
+    async function expectArchivesAgain(): Promise<void> {
+      await eventually('ready', async () => (await get(world.api.url, '/health/ready')).status === 200);
+      const other = `Bearer ${tokens.bystander}`;
+      expect((await get(world.api.url, '/v1/me', other)).status).toBe(200);
+      const archive = await eventually('another athlete has a place', async () => {
+        const answer = await get(world.api.url, '/v1/account/export', other);
+        return answer.status === 200 ? Buffer.from(await answer.arrayBuffer()) : undefined;
+      });
+      expect([...(await filesOf(archive)).keys()]).toContain('manifest.json');
+      for (const reader of await halfRead()) reader.leave();
+      expect(await unexpectedErrors(world.api)).toEqual([]);
+    }
+  });
+
   /** Uses every resource that a reader may hold: an archive's place, all event streams, all connections of the pool. */
   async function usualLoad(): Promise<void> {
     await world.flushRedis();
@@ -237,6 +326,54 @@ describe('readers who leave at any moment, with any server frozen', () => {
     return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
   }
 });
+
+/** Requests an archive, and stops reading when so many bytes have come. */
+class HalfReader {
+  private readonly parts: Buffer[] = [];
+  private readonly closed: Promise<void>;
+
+  /** Rejects if the request is refused. */
+  static async of(url: string, bytes: string): Promise<HalfReader> {
+    const { hostname, port } = new URL(url);
+    const reader = new HalfReader(connect(Number(port), hostname));
+    reader.socket.write(bytes);
+    await eventually('half an archive', () => reader.socket.isPaused() || reader.socket.closed);
+    if (reader.socket.closed) throw new Error(Buffer.concat(reader.parts).toString('latin1', 0, 200));
+    return reader;
+  }
+
+  private constructor(private readonly socket: Socket) {
+    this.closed = new Promise((resolve) => socket.on('close', () => resolve()));
+    socket.on('error', () => socket.destroy());
+    let count = 0;
+    socket.on('data', (part: Buffer) => {
+      this.parts.push(part);
+      count += part.length;
+      if (count - part.length < HALF_BYTES && count >= HALF_BYTES) socket.pause();
+    });
+  }
+
+  /** Reads the rest, and resolves with the whole answer once the connection has ended. */
+  async rest(): Promise<Buffer> {
+    this.socket.resume();
+    await this.closed;
+    return Buffer.concat(this.parts);
+  }
+
+  leave(): void {
+    this.socket.destroy();
+  }
+}
+
+async function restOf(readers: readonly HalfReader[]): Promise<[Buffer, Buffer]> {
+  const rests = Promise.all(readers.map((reader) => reader.rest()));
+  return within('the connections end', CUT_WITHIN_MS, rests) as Promise<[Buffer, Buffer]>;
+}
+
+/** True if an answer of HTTP 1.1 has its last chunk. */
+const hasEnd = (answer: Buffer) => answer.toString('latin1', answer.length - 5) === '0\r\n\r\n';
+
+const bodyOf = (answer: Buffer) => answer.subarray(answer.indexOf('\r\n\r\n') + 4);
 
 /** Sends a request and leaves at that moment. Resolves with the first bytes of the answer once the connection is closed. */
 function leave(url: string, bytes: string, moment: Moment): Promise<string> {
