@@ -76,7 +76,8 @@ let grants = 0;
  * Not guaranteed: a fail-over may lose slots, so for the length of a call more calls than `slots` may be under way. A call recorded before the
  * vendor reported a lower limit may exceed that limit. If Redis loses the corrected end of a window that began with a request, calls until the
  * next answer may exceed the limit. A request that arrives more than 2 s after it was written may count in the vendor's next window. If a
- * vendor answers none of the calls in a window that began with a request, its window may end later than ours.
+ * vendor answers none of the calls in a window that began with a request, its window may end later than ours. If Redis loses its state while
+ * all processes start anew, the difference of the clocks is unknown until the first answer.
  */
 export class VendorBudget {
   private readonly counters: Counters;
