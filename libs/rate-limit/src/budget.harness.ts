@@ -75,10 +75,12 @@ export class BudgetWorkers {
     await this.open.close();
   }
 
-  /** Empties the ledger and forgets all learned limits. */
+  /** Empties the ledger and forgets all that was learned. */
   async resetLedger(): Promise<void> {
     await this.database.query('truncate strava_api_requests');
-    await this.database.query("update vendor_budget_epoch set limits = '{}'");
+    await this.database.query(
+      "update vendor_budget_epoch set limits = '{}', vendor_difference_least_ms = default, vendor_difference_most_ms = default",
+    );
   }
 
   async start(setting: Setting = {}): Promise<TestWorker> {

@@ -30,8 +30,10 @@ export interface CachedWindows extends Windows {
 }
 
 /** A counter of a window beside the current one. */
-interface Neighbour {
+export interface Neighbour {
   readonly key: string;
+  /** Until when calls of this counter are charged to both sides. */
+  readonly untilMs: number;
   readonly ceiling: number;
   readonly expiresAtMs: number;
 }
@@ -66,6 +68,8 @@ export class CachedLimits {
   difference = AGREED;
   /** Redis' clock minus `performance.now()`, which no correction of this process's clock moves. */
   private skewMs = performance.timeOrigin;
+  /** When Redis last said its time, by `performance.now()`. */
+  private clockReadAtMs = -Infinity;
   private windows: CachedWindows | undefined;
   private readonly ceilingsByClass = new Map<CallClass, ClassCeilings>();
 
@@ -85,7 +89,13 @@ export class CachedLimits {
 
   /** Redis read its clock between `askedAtMs` and now, by `performance.now()`; the middle halves the error of a slow answer. */
   setClock(nowMs: number, askedAtMs: number): void {
-    this.skewMs = nowMs - Math.round((askedAtMs + performance.now()) / 2);
+    this.clockReadAtMs = performance.now();
+    this.skewMs = nowMs - Math.round((askedAtMs + this.clockReadAtMs) / 2);
+  }
+
+  /** For how long this process has not heard Redis' time. */
+  get clockAgeMs(): number {
+    return performance.now() - this.clockReadAtMs;
   }
 
   /** The limits of the newest vendor answer that this process knows, also while Redis is away. */
@@ -109,6 +119,13 @@ export class CachedLimits {
     if (known === current && isSame) return false;
     this.useWindows(open);
     return true;
+  }
+
+  /** Takes over the difference that the ledger has. */
+  assume(difference: ClockDifference): void {
+    if (areEqual(difference, this.difference)) return;
+    this.difference = difference;
+    this.useWindows(this.open);
   }
 
   get openWindows(): OpenWindows {
@@ -148,13 +165,20 @@ export class CachedLimits {
   }
 
   /** The counters of the neighbour windows. */
-  neighboursOf(callClass: CallClass, { neighbours }: StraddledWindows): Neighbour[] {
+  neighboursOf(callClass: CallClass, { neighbours, untilsMs }: StraddledWindows): Neighbour[] {
     const [limits, nowMs] = [this.limitsNow(), this.nowMs()];
     return this.policy.counters.flatMap((counter, index) => {
       const window = neighbours[index];
       if (!window) return [];
       const ceiling = ceilingAt(counter, at(limits, index), callClass, window, nowMs, this.scale.factor);
-      return [{ key: `${counter.key}${window.id}`, ceiling, expiresAtMs: expiresAtMs(window) }];
+      return [
+        {
+          key: `${counter.key}${window.id}`,
+          untilMs: at(untilsMs, index),
+          ceiling,
+          expiresAtMs: expiresAtMs(window),
+        },
+      ];
     });
   }
 

@@ -1,11 +1,12 @@
 import { Gather, leaseLength, LuaScript, type RedisClient, slotPrefix, type TimeScale } from '#platform';
-import { type Charge, type NotNow } from './permit.js';
+import { type Charge, type NotNow, type Permit } from './permit.js';
 import {
   at,
   type CachedWindows,
   CachedLimits,
   type ClassCeilings,
   expiresAtMs,
+  type Neighbour,
   textOf,
 } from './cached-limits.js';
 import { areEqual, type ClockDifference, corrected, differenceShownBy, shiftOf } from './clock-difference.js';
@@ -60,6 +61,14 @@ interface RateLimited {
   readonly shown: ClockDifference | undefined;
 }
 
+/** The windows and ceilings that a charge was asked under. */
+interface Asked {
+  readonly ceilings: ClassCeilings;
+  readonly neighbours: readonly Neighbour[];
+  readonly nowMs: number;
+  readonly straddles: boolean;
+}
+
 interface ChargeRequest {
   readonly id: string;
   readonly class: CallClass;
@@ -104,6 +113,10 @@ const SLOT_MS = 30_000;
 const SHORTEST_SLOT_MS = 10_000;
 // A slot becomes free when another call ends. That time is not known, so the caller tries again after this time.
 const SLOT_RETRY_MS = 200;
+// The stopwatch of a process drifts by less than 0.1 s in this time.
+const RECENT_MS = 600_000;
+// The ledger's difference from Redis' clock is corrected when it is a second off.
+const INEXACT_MS = 1_000;
 // Stale cached windows cost one try, and so do stale cached limits. More tries than this mean a bug.
 const MAX_TRIES = 5;
 
@@ -148,10 +161,30 @@ export class Counters {
     return this.requests.submit(request);
   }
 
-  /** The difference that an answer with this `Date` shows now. Undefined without a `Date`, or if Postgres' clock dated the charge. */
-  shownBy({ keys, nowMs }: Charged, dateMs: number | undefined): ClockDifference | undefined {
-    if (dateMs === undefined || keys.length === 0) return undefined;
-    return differenceShownBy(dateMs, { chargedAtMs: nowMs, answeredAtMs: this.cached.nowMs() });
+  /** The difference that an answer with this `Date` shows now. Undefined without a `Date`. */
+  shownBy({ keys, nowMs, askedAtMs }: Permit, dateMs: number | undefined): ClockDifference | undefined {
+    if (dateMs === undefined) return undefined;
+    if (keys.length > 0)
+      return differenceShownBy(dateMs, { chargedAtMs: nowMs, answeredAtMs: this.cached.nowMs() });
+    // The ledger dated this call by Redis' clock as last known, to within a second.
+    const answeredAtMs = nowMs + performance.now() - askedAtMs;
+    const { leastMs, mostMs } = differenceShownBy(dateMs, { chargedAtMs: nowMs, answeredAtMs });
+    return { leastMs: leastMs - INEXACT_MS, mostMs: mostMs + INEXACT_MS };
+  }
+
+  /** The difference after an answer, if it contradicts the known one. */
+  changedDifference(shown: ClockDifference | undefined): ClockDifference | undefined {
+    const difference = this.differenceAfter(shown);
+    return areEqual(difference, this.cached.difference) ? undefined : difference;
+  }
+
+  assume(difference: ClockDifference): void {
+    this.cached.assume(difference);
+  }
+
+  /** Redis' time, if this process has heard it a short time ago. */
+  recentNowMs(): number | undefined {
+    return this.cached.clockAgeMs < RECENT_MS ? this.cached.nowMs() : undefined;
   }
 
   private differenceAfter(shown: ClockDifference | undefined): ClockDifference {
@@ -229,21 +262,16 @@ export class Counters {
   }
 
   /**
-   * Writes the ends of the open windows that `realigned` returned for a call, and the corrected difference of the clocks. Does nothing if the
-   * limits or windows have changed since; a later answer corrects the new ones. True if the difference has changed.
+   * Writes the ends of the open windows that `realigned` returned for a call. Does nothing if the limits or windows have changed since; a
+   * later answer corrects the new ones.
    */
-  async realign(
-    { keys }: Charged,
-    answered: readonly Window[],
-    shown: ClockDifference | undefined,
-  ): Promise<boolean> {
+  async realign({ keys }: Charged, answered: readonly Window[]): Promise<void> {
     const open = this.cached.openWindows;
-    const difference = this.differenceAfter(shown);
+    const { difference } = this.cached;
     const changed = answered.flatMap((window, index) =>
       isNews(window, open[index]) ? [{ window, key: at(keys, index), index }] : [],
     );
-    const differs = !areEqual(difference, this.cached.difference);
-    if (changed.length === 0 && !differs) return false;
+    if (changed.length === 0) return;
     const next = open.map((window, index) => changed.find((one) => one.index === index)?.window ?? window);
     const text = textOf(this.policy, this.cached.limits, next, { difference });
     const isDone = await realign.run(
@@ -252,7 +280,6 @@ export class Counters {
       [this.cached.text, text, ...changed.map(({ window }) => expiresAtMs(window))],
     );
     if (isDone) this.cached.adopt(text);
-    return Boolean(isDone) && differs;
   }
 
   /** Stops permits of every class in every process until `closed.untilMs`. */
@@ -448,7 +475,7 @@ export class Counters {
         nowMs,
       };
       if (granted === requests.length) return requests.map(() => grant);
-      const other = this.reasonFor(reason, ceilings, nowMs, straddles);
+      const other = this.reasonFor(reason, { ceilings, neighbours, nowMs, straddles });
       if (other) return requests.map((_, index) => (index < granted ? grant : other));
     }
     throw new Error(`the cached limits were stale ${MAX_TRIES} times in a row`);
@@ -464,10 +491,9 @@ export class Counters {
   /** The outcome of the requests that were not granted. Undefined if only the cache was stale: then the next try can succeed. */
   private reasonFor(
     [reason, actual]: [Reply[2], Reply[3]],
-    ceilings: ClassCeilings,
-    nowMs: number,
-    straddles: boolean,
+    asked: Asked,
   ): Exclude<ChargeOutcome, { kind: 'granted' }> | undefined {
+    const { nowMs, straddles } = asked;
     switch (reason) {
       case 'lost':
         return { kind: 'lost' };
@@ -476,7 +502,7 @@ export class Counters {
       case 'closed':
         return this.notNowUntil(this.remember(parseClosedWindow(actual as string)), nowMs);
       case 'full':
-        return this.notNowWhileFull(ceilings, actual as number[], nowMs);
+        return this.notNowWhileFull(asked, actual as number[]);
       case 'limits':
         this.cached.adopt(actual as string);
         return this.refusedAt(nowMs, straddles);
@@ -491,9 +517,8 @@ export class Counters {
 
   /** `notNow`, with the name of the counter that stays full the longest. */
   private notNowWhileFull(
-    { ceilings, windows, fromMs }: ClassCeilings,
+    { ceilings: { ceilings, windows, fromMs }, neighbours, nowMs }: Asked,
     used: readonly number[],
-    nowMs: number,
   ): NotNow {
     const limits = this.limitsNow();
     const opens = this.policy.counters.map((counter, index) => {
@@ -503,8 +528,14 @@ export class Counters {
       return opensMs === window.endsAtMs ? reopensAtMs(window, this.guardMs) : opensMs + this.guardMs;
     });
     const last = Math.max(...opens);
-    // Only the window beyond the boundary is full.
-    if (last === 0) return this.boundaryAt(nowMs) ?? this.notNow('boundary', this.guardMs);
+    if (last === 0) {
+      // Only a window beyond a boundary is full.
+      const full = neighbours.filter(({ ceiling }, n) => at(used, opens.length + n) >= ceiling);
+      return this.notNow(
+        'boundary',
+        Math.max(nowMs, ...full.map(({ untilMs }) => untilMs)) - nowMs + this.guardMs,
+      );
+    }
     return this.notNow(nameOf(at(this.policy.counters, opens.indexOf(last))), last - nowMs);
   }
 

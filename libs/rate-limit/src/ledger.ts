@@ -1,4 +1,5 @@
 import { type Database, inBatches, loadSql, type Sql, type Statement } from '#platform';
+import { type ClockDifference } from './clock-difference.js';
 import { type ClosedWindow } from './closed-window.js';
 import { type CallClass } from './policy.js';
 
@@ -36,10 +37,16 @@ interface BucketCount {
 /** Limits that the vendor's answers have reported, by counter name. */
 export type Limits = Readonly<Record<string, number>>;
 
-/** The epoch and limits before a rebuild, read under a lock that prevents other workers from recording calls. */
+/** The state before a rebuild, read under a lock that prevents other workers from recording calls. */
 interface Epoch {
   readonly epoch: number;
   readonly limits: Limits;
+  readonly difference: ClockDifference;
+}
+
+interface EpochRow extends Omit<Epoch, 'difference'> {
+  readonly least_ms: number;
+  readonly most_ms: number;
 }
 
 interface CountsRow {
@@ -52,6 +59,7 @@ interface CountsRow {
 const recordCall = loadSql(import.meta.url, './sql/record-call.sql');
 const countCalls = loadSql(import.meta.url, './sql/count-calls.sql');
 const learnRedisClock = loadSql(import.meta.url, './sql/learn-redis-clock.sql');
+const learnDifference = loadSql(import.meta.url, './sql/learn-difference.sql');
 const learnLimits = loadSql(import.meta.url, './sql/learn-limits.sql');
 const countTraffic = loadSql(import.meta.url, './sql/count-traffic.sql');
 const countBuckets = loadSql(import.meta.url, './sql/count-buckets.sql');
@@ -92,7 +100,7 @@ export class Ledger {
   }
 
   /** Keeps the difference between Redis' clock, which says `nowMs`, and the database's. */
-  async learnRedisClock(nowMs: number, sql: Sql): Promise<void> {
+  async learnRedisClock(nowMs: number, sql: Sql = this.database): Promise<void> {
     await sql.query(learnRedisClock, [this.vendor, nowMs]);
   }
 
@@ -181,14 +189,24 @@ export class Ledger {
     await this.database.query(learnLimits, [this.vendor, JSON.stringify(limits), epoch]);
   }
 
+  /** Stores the difference between Redis' clock and the vendor's. A new one begins a new epoch. True if it is new. */
+  async learnDifference({ leastMs, mostMs }: ClockDifference): Promise<boolean> {
+    const { count } = await this.database.query(learnDifference, [this.vendor, leastMs, mostMs]);
+    return count > 0;
+  }
+
   /** Runs `work` in a transaction whose lock prevents other workers from recording calls. */
   async alone<T>(work: (current: Epoch, sql: Sql) => Promise<T>): Promise<T> {
     return this.database.transaction(async (sql) => {
-      const statement =
-        'select epoch::int as epoch, limits from vendor_budget_epoch where vendor = $1 for update';
-      const { rows } = await sql.query<Epoch>(statement, [this.vendor]);
+      const statement = `
+        select epoch::int as epoch, limits, vendor_difference_least_ms as least_ms, vendor_difference_most_ms as most_ms
+        from vendor_budget_epoch
+        where vendor = $1
+        for update`;
+      const { rows } = await sql.query<EpochRow>(statement, [this.vendor]);
       if (!rows[0]) throw new Error(`${this.vendor} has no budget`);
-      return work(rows[0], sql);
+      const { epoch, limits, least_ms: leastMs, most_ms: mostMs } = rows[0];
+      return work({ epoch, limits, difference: { leastMs, mostMs } }, sql);
     });
   }
 

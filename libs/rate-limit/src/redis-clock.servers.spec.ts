@@ -72,30 +72,62 @@ const permits = async (budget: VendorBudget) =>
 (canShiftClocks() ? describe : describe.skip)(
   'the clock of Redis is 10 min ahead of Postgres and the vendor',
   () => {
-    it('while Redis is away the ledger counts the calls of both windows that the vendor may be in', async () => {
+    it.each([
+      ['has met the vendor', false],
+      ['has just started', true],
+    ])(
+      'while Redis is away the ledger counts the calls of both windows that the vendor may be in, for a process that %s',
+      async (_, isNew) => {
+        const aheadMs = 10 * MINUTE_MS;
+        const [workers, redis] = await Promise.all([BudgetWorkers.begin(), RedisServer.startAhead(aheadMs)]);
+        const proxy = await Proxy.before(redis.url);
+        const policy = policyBetween(aheadMs);
+        const { budget: known, redis: connection } = await workers.start({ policy, url: proxy.url });
+        const newcomer = await workers.start({ policy, url: proxy.url });
+        const budget = isNew ? newcomer.budget : known;
+        await known.settle(await aPermit(known), 200, [], { dateMs: Math.floor(Date.now() / 1_000) * 1_000 });
+        expect(Math.abs(known.clockDifferenceSeconds - aheadMs / 1_000)).toBeLessThanOrEqual(2);
+        // Calls of the vendor's present window, which Redis' clock has left.
+        const { id } = windowAt(Date.now(), policy.counters[0]!.seconds, 1);
+        await workers.database.query(
+          `insert into strava_api_requests (endpoint, class, window_id, day_id)
+       select 'activity', 'live', $1, $1 from generate_series(1, $2)`,
+          [id, LIMIT - 4],
+        );
+        proxy.cut();
+        await eventually('the cut', () =>
+          [connection, newcomer.redis].every(({ status }) => status !== 'ready'),
+        );
+        expect(await permits(budget)).toBe(3);
+        const refused = await budget.requestPermit(call('live'));
+        expect(refused).toMatchObject({ kind: 'notNow', window: 'read 15min' });
+        // The vendor's window ends five minutes from now, and a call is tried again then.
+        const retryAfterMs = refused.kind === 'notNow' ? refused.retryAfterMs : 0;
+        expect(retryAfterMs).toBeGreaterThan(4 * MINUTE_MS);
+        expect(retryAfterMs).toBeLessThan(6 * MINUTE_MS);
+        await workers.end();
+        await proxy.close();
+        await redis.kill();
+      },
+    );
+
+    it('a call that the ledger permits shows the vendor’s clock, too, so that the next calls count in both windows', async () => {
       const aheadMs = 10 * MINUTE_MS;
       const [workers, redis] = await Promise.all([BudgetWorkers.begin(), RedisServer.startAhead(aheadMs)]);
       const proxy = await Proxy.before(redis.url);
       const policy = policyBetween(aheadMs);
       const { budget, redis: connection } = await workers.start({ policy, url: proxy.url });
-      await budget.settle(await aPermit(budget), 200, [], { dateMs: Math.floor(Date.now() / 1_000) * 1_000 });
-      expect(Math.abs(budget.clockDifferenceSeconds - aheadMs / 1_000)).toBeLessThanOrEqual(2);
-      // Calls of the vendor's present window, which Redis' clock has left.
+      await budget.giveBack(await aPermit(budget));
       const { id } = windowAt(Date.now(), policy.counters[0]!.seconds, 1);
       await workers.database.query(
         `insert into strava_api_requests (endpoint, class, window_id, day_id)
-       select 'activity', 'live', $1, $1 from generate_series(1, $2)`,
+         select 'activity', 'live', $1, $1 from generate_series(1, $2)`,
         [id, LIMIT - 4],
       );
       proxy.cut();
       await eventually('the cut', () => connection.status !== 'ready');
+      await budget.settle(await aPermit(budget), 200, [], { dateMs: Math.floor(Date.now() / 1_000) * 1_000 });
       expect(await permits(budget)).toBe(3);
-      const refused = await budget.requestPermit(call('live'));
-      expect(refused).toMatchObject({ kind: 'notNow', window: 'read 15min' });
-      // The vendor's window ends five minutes from now, and a call is tried again then.
-      const retryAfterMs = refused.kind === 'notNow' ? refused.retryAfterMs : 0;
-      expect(retryAfterMs).toBeGreaterThan(4 * MINUTE_MS);
-      expect(retryAfterMs).toBeLessThan(6 * MINUTE_MS);
       await workers.end();
       await proxy.close();
       await redis.kill();

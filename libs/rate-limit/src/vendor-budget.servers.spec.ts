@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { timeScale } from '#platform';
 import { VENDORS } from '#vendors';
@@ -191,6 +191,52 @@ describe('VendorBudget', () => {
     proxy.heal();
     await eventually('the connection again', () => cutOff.redis.status === 'ready');
     await proxy.close();
+  });
+
+  describe('the ledger has the difference of Redis’ clock as it was ten minutes ago', () => {
+    // A boundary was five minutes ago, so that this difference leads to the window before.
+    const old = "update vendor_budget_epoch set redis_ahead_ms = -600000 where vendor = 'strava'";
+    const policy = () => {
+      const boundaryMs = Date.now() - 300_000;
+      const seconds = boundaryMs / Math.floor(boundaryMs / 3_000_000) / 1_000;
+      const counters = strava.counters.map((counter) => ({
+        ...counter,
+        ...{ seconds, limit: 20, releasedForLastSeconds: 0 },
+      }));
+      return { ...strava, counters };
+    };
+    beforeEach(() => freshLedger());
+    afterEach(() => workers.database.query('update vendor_budget_epoch set redis_ahead_ms = 0'));
+
+    it('while Redis is away a process goes by Redis’ time as it last heard it', async () => {
+      const proxy = await Proxy.before(required('REDIS_URL'));
+      const { budget, redis } = await worker({ policy: policy(), url: proxy.url });
+      await atOnce(15, () => aPermit(budget));
+      await workers.database.query(old);
+      proxy.cut();
+      await eventually('the cut', () => redis.status !== 'ready');
+      expect(granted(await atOnce(20, () => budget.requestPermit(call('live'))))).toHaveLength(5);
+      await proxy.close();
+    });
+
+    it('a call after ten minutes corrects it', async () => {
+      const { budget } = await worker({ policy: policy() });
+      await aPermit(budget);
+      await workers.database.query(old);
+      await aPermit(budget);
+      const aheadMs = async () =>
+        (
+          await workers.database.query<{ ms: number }>(
+            "select redis_ahead_ms as ms from vendor_budget_epoch where vendor = 'strava'",
+          )
+        ).rows[0]!.ms;
+      expect(await aheadMs()).toBe(-600_000);
+      const now = performance.now.bind(performance);
+      const later = jest.spyOn(performance, 'now').mockImplementation(() => now() + 600_000);
+      await aPermit(budget);
+      later.mockRestore();
+      expect(Math.abs(await aheadMs())).toBeLessThan(1_000);
+    });
   });
 
   it('the budget neither permits nor charges a call while Postgres cannot record it', async () => {
@@ -433,28 +479,95 @@ describe('a vendor whose clock differs from Redis’', () => {
     expect(closed?.retryAfterMs).toBeLessThan(leftMs + 3_000);
   });
 
-  it('a Redis that forgets everything after our boundary and before the vendor’s gives no call beyond the vendor’s window', async () => {
-    const aheadMs = 600_000;
-    // The last boundary was five minutes ago by Redis' clock, and comes in five minutes by the vendor's.
+  /** Windows of 20 calls whose last boundary was `aheadMs / 2` ago by Redis' clock, and comes as much later by that of a vendor `aheadMs` behind. */
+  function betweenBoundaries(aheadMs: number) {
     const boundaryMs = Date.now() - aheadMs / 2;
     const seconds = boundaryMs / Math.floor(boundaryMs / (5 * aheadMs)) / 1_000;
     const counters = strava.counters.map((counter) => ({
       ...counter,
       ...{ seconds, limit: 20, releasedForLastSeconds: 0 },
     }));
-    const { budget, redis, prefix } = await workers.start({ policy: { ...strava, counters } });
-    await budget.settle(await aPermit(budget), 200, [], { dateMs: Date.now() - aheadMs });
-    // Calls of the vendor's present window, which Redis' clock has left.
-    const { id } = windowAt(Date.now() - aheadMs, seconds, 1);
+    /** Adds calls of the vendor's present window, which Redis' clock has left. */
+    const inVendorsWindow = async (count: number) => {
+      const { id } = windowAt(Date.now() - aheadMs, seconds, 1);
+      await workers.database.query(
+        `insert into strava_api_requests (endpoint, class, window_id, day_id)
+         select 'activity', 'live', $1, $1 from generate_series(1, $2::int)`,
+        [id, count],
+      );
+    };
+    return { policy: { ...strava, counters }, inVendorsWindow };
+  }
+
+  it.each([
+    ['this process', false],
+    ['a process that has just started', true],
+  ])(
+    'a Redis that forgets everything after our boundary and before the vendor’s gives %s no call beyond the vendor’s window',
+    async (_, isNew) => {
+      const aheadMs = 600_000;
+      const { policy, inVendorsWindow } = betweenBoundaries(aheadMs);
+      const { budget, redis, prefix } = await workers.start({ policy });
+      await budget.settle(await aPermit(budget), 200, [], { dateMs: Date.now() - aheadMs });
+      const { budget: asked } = isNew ? await workers.start({ policy, prefix }) : { budget };
+      await inVendorsWindow(16);
+      await forget(redis, prefix);
+      expect(granted(await atOnce(20, () => asked.requestPermit(call('live'))))).toHaveLength(3);
+      await forget(redis, prefix);
+      expect(granted(await atOnce(20, () => asked.requestPermit(call('live'))))).toHaveLength(0);
+    },
+  );
+
+  it('after the answer that first shows the difference, the calls of the vendor’s window count that the ledger has', async () => {
+    const aheadMs = 600_000;
+    const { policy, inVendorsWindow } = betweenBoundaries(aheadMs);
+    const { budget } = await workers.start({ policy });
+    const first = await aPermit(budget);
+    await inVendorsWindow(16);
+    await budget.settle(first, 200, [], { dateMs: Date.now() - aheadMs });
+    expect(granted(await atOnce(20, () => budget.requestPermit(call('live'))))).toHaveLength(3);
+  });
+
+  it('a vendor whose servers disagree about the time has the counters rebuilt once a minute, and its calls go on', async () => {
+    const { budget } = await workers.start();
+    const epoch = async () =>
+      (
+        await workers.database.query<{ epoch: number }>(
+          "select epoch::int from vendor_budget_epoch where vendor = 'strava'",
+        )
+      ).rows[0]!.epoch;
+    await aPermit(budget);
+    const before = await epoch();
+    for (let n = 0; n < 10; n += 1)
+      await budget.settle(await aPermit(budget), 200, [], { dateMs: Date.now() - (n % 2) * 60_000 });
+    expect(await epoch()).toBeLessThanOrEqual(before + 2);
+  });
+
+  it('a call that only the full window of one counter refuses waits for that counter’s boundary, not for another one', async () => {
+    // The quarters of the vendor begin 20 s later than ours, its days ten minutes later. Both boundaries of ours have just passed.
+    const aheadMs = 600_000;
+    const lengthOf = (beganMsAgo: number, aboutMs: number) => {
+      const beganAtMs = Date.now() - beganMsAgo;
+      return beganAtMs / Math.floor(beganAtMs / aboutMs) / 1_000;
+    };
+    const [quarter, day] = [lengthOf(5_000, 580_000), lengthOf(60_000, 60_000_000)];
+    const counters = strava.counters.map((counter) => ({
+      ...counter,
+      ...{ seconds: counter.window === 'day' ? day : quarter, limit: 20, releasedForLastSeconds: 0 },
+    }));
+    const { budget } = await workers.start({ policy: { ...strava, counters } });
+    const first = await aPermit(budget);
     await workers.database.query(
       `insert into strava_api_requests (endpoint, class, window_id, day_id)
-       select 'activity', 'live', $1, $1 from generate_series(1, 16)`,
-      [id],
+       select 'activity', 'live', $1, 1 from generate_series(1, 20)`,
+      [windowAt(Date.now(), quarter, 1).id - 1],
     );
-    await forget(redis, prefix);
-    expect(granted(await atOnce(20, () => budget.requestPermit(call('live'))))).toHaveLength(3);
-    await forget(redis, prefix);
-    expect(granted(await atOnce(20, () => budget.requestPermit(call('live'))))).toHaveLength(0);
+    await budget.settle(first, 200, [], { dateMs: Date.now() - aheadMs });
+    const refused = await budget.requestPermit(call('live'));
+    expect(refused).toMatchObject({ kind: 'notNow', window: 'boundary' });
+    const retryAfterMs = refused.kind === 'notNow' ? refused.retryAfterMs : 0;
+    expect(retryAfterMs).toBeGreaterThan(2_000);
+    expect(retryAfterMs).toBeLessThan(30_000);
   });
 
   it('an answer without a Date changes nothing, and the clocks agree again once an answer fits', async () => {

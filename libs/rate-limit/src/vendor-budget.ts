@@ -52,6 +52,9 @@ interface BudgetUsage {
 // A rebuild costs one more try; more tries than this mean a bug.
 const MAX_TRIES = 5;
 
+const DIFFERENCE_KEPT_MS = 60_000;
+const CLOCK_KEPT_MS = 600_000;
+
 const TOO_MANY_REQUESTS = 429;
 const DAY_MS = 86_400_000;
 
@@ -76,14 +79,18 @@ let grants = 0;
  * Not guaranteed: a fail-over may lose slots, so for the length of a call more calls than `slots` may be under way. A call recorded before the
  * vendor reported a lower limit may exceed that limit. If Redis loses the corrected end of a window that began with a request, calls until the
  * next answer may exceed the limit. A request that arrives more than 2 s after it was written may count in the vendor's next window. If a
- * vendor answers none of the calls in a window that began with a request, its window may end later than ours. If Redis loses its state while
- * all processes start anew, the difference of the clocks is unknown until the first answer.
+ * vendor answers none of the calls in a window that began with a request, its window may end later than ours. The
+ * difference between the clocks of Redis and the vendor is unknown until an answer has shown it. If it changes, for example by a fail-over to
+ * a Redis with another clock, the same is true until the next answer; and after a change by a whole window or more, calls of the vendor's
+ * present window are not found.
  */
 export class VendorBudget {
   private readonly counters: Counters;
   private readonly restores = new OneAtATime<string>();
   private state: string | undefined;
   private lastDate: ClockRange | undefined;
+  private differenceLearnedAtMs = -Infinity;
+  private clockKeptAtMs = performance.now();
 
   /** `redis` is a `budgetConnection`. */
   constructor(
@@ -130,7 +137,10 @@ export class VendorBudget {
         const charge = await this.charge(call);
         if ('kind' in charge) return charge;
         const permit = await this.record(charge);
-        if (permit) return this.granted(permit);
+        if (permit) {
+          await this.keepRedisClock();
+          return this.granted(permit);
+        }
         this.forgetState(charge.state);
       }
     } catch (err) {
@@ -198,11 +208,12 @@ export class VendorBudget {
     await this.unlessAway(() => this.ledger.finish(permit.ledgerId, status, closed));
     const limits = this.counters.changedLimits(usage);
     if (limits) await this.unlessAway(() => this.learn(limits, epochOf(permit.state)));
+    const difference = this.counters.changedDifference(shown);
+    if (difference) await this.unlessAway(() => this.learnDifference(difference));
     await this.unlessAway(async () => {
       if (usage.length > 0 && permit.keys.length > 0 && !permit.isNearBoundary)
         await this.counters.settle(permit, usage, shown);
-      if (permit.keys.length > 0 && (await this.counters.realign(permit, windows, shown)))
-        this.tellDifference(this.counters.difference);
+      if (permit.keys.length > 0) await this.counters.realign(permit, windows);
       if (holdsSlot) await this.counters.release(permit.id);
     });
     if (!closed) return undefined;
@@ -284,9 +295,10 @@ export class VendorBudget {
   /** Gives one permit at a time across all workers. Redis does not count this call, so a new epoch makes Redis' counters obsolete. */
   private async permitByLedger(call: VendorCall): Promise<PermitOutcome> {
     try {
-      return await this.ledger.alone(async ({ epoch, limits }, sql): Promise<PermitOutcome> => {
+      return await this.ledger.alone(async ({ epoch, limits, difference }, sql): Promise<PermitOutcome> => {
+        this.counters.assume(difference);
         // The windows are named as Redis names them. By another clock the ledger would find windows without calls.
-        const nowMs = await this.ledger.redisNowMs(sql);
+        const nowMs = this.counters.recentNowMs() ?? (await this.ledger.redisNowMs(sql));
         const current = await this.windowsByLedger(nowMs, sql);
         const { first, last } = sidesOf(current.windows, current.neighbours);
         const counts = await this.countsOf([first, last], nowMs, sql);
@@ -354,6 +366,24 @@ export class VendorBudget {
     await this.restore();
   }
 
+  /**
+   * Stores the difference, so that a process without an earlier call knows it, and rebuilds the counters: near a boundary, others are needed
+   * now. A vendor whose servers disagree about the time would have them rebuilt with each answer, so a process does this once a minute.
+   */
+  private async learnDifference(difference: ClockDifference): Promise<void> {
+    if (performance.now() - this.differenceLearnedAtMs < this.scale.wait(DIFFERENCE_KEPT_MS)) return;
+    this.differenceLearnedAtMs = performance.now();
+    if (await this.ledger.learnDifference(difference)) this.tellDifference(difference);
+    await this.restore();
+  }
+
+  /** Refreshes the ledger's difference from Redis' clock, so that a process without an earlier call knows Redis' time while Redis is away. */
+  private async keepRedisClock(): Promise<void> {
+    if (performance.now() - this.clockKeptAtMs < CLOCK_KEPT_MS) return;
+    this.clockKeptAtMs = performance.now();
+    await this.unlessAway(() => this.ledger.learnRedisClock(this.counters.nowMs()));
+  }
+
   /** The closed window that this process or the ledger knows of, without Redis. */
   private closedByLedger(nowMs: number, { closed }: LedgerCounts): ClosedWindow | undefined {
     return laterClosed(this.counters.closedAt(nowMs), closed);
@@ -395,11 +425,12 @@ export class VendorBudget {
    * counters are rebuilt from the ledger for a new state. If the server changes meanwhile, the next charge rebuilds them again.
    */
   private async restore(): Promise<string> {
-    const state = await this.ledger.alone(async ({ epoch, limits }, sql) => {
+    const state = await this.ledger.alone(async ({ epoch, limits, difference }, sql) => {
       const { replicationId, nowMs } = await this.counters.readServer();
       await this.ledger.learnRedisClock(nowMs, sql);
       const current = stateOf(epoch, replicationId);
       if (await this.counters.areBuiltFor(current, limits)) return current;
+      this.counters.assume(difference);
       await this.ledger.advance(sql);
       const rebuilt = stateOf(epoch + 1, replicationId);
       // Calls near a boundary are charged to both sides, so both counters are needed again.

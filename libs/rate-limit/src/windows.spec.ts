@@ -109,6 +109,13 @@ describe('windows that begin with a request', () => {
     expect(current.areNew).toEqual([afterMs >= 906_000, false]);
   });
 
+  it('calls go on in an open window that a request began, also if the clock goes back by a day', () => {
+    const nowMs = START - 86_400_000;
+    const current = windowsAt(counters, nowMs, 1, begun);
+    expect(chargeableFromMs(nowMs, current, guardMs(1, counters))).toBe(nowMs);
+    expect(current.areNew).toEqual([false, false]);
+  });
+
   it('a new window never has the id of the one before, also if the clock goes back', () => {
     const [first] = begun;
     const ended = { ...first!, endsAtMs: START - 20_000 };

@@ -126,7 +126,8 @@ function spanAt(
     const { untilMs, ...rest } = span(window, window.startsAtMs + guard + Math.max(0, shiftMs));
     return { ...rest, untilMs: untilMs + Math.min(0, shiftMs) };
   }
-  if (last && nowMs < reopensAtMs(last, guard)) return span(last, last.startsAtMs);
+  // From 0: if Redis' clock was set back, calls go on in this window, and the next answer says where it ends.
+  if (last && nowMs < reopensAtMs(last, guard)) return span(last, 0);
   const begun = windowFrom(nowMs, counter, counters, scale);
   // Two windows of one counter never have the same id.
   const window = { ...begun, id: Math.max(begun.id, (last?.id ?? 0) + 1) };
