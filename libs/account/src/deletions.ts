@@ -127,6 +127,9 @@ export class Deletions implements OnApplicationBootstrap {
 
   private async complete(departures: readonly DepartureClaim[]): Promise<boolean> {
     const completed = await this.receipts.complete(departures, this.remainsMs());
+    // Again, because the worker that deleted the rows may have died before it told anybody.
+    for (const { athlete_id, provider } of departures)
+      if (provider === null) this.deletedAthletes.tell(athlete_id);
     for (const id of completed) this.logger.info({ receipt_id: id }, 'deletion completed');
     return completed.length > 0;
   }

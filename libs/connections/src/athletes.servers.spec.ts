@@ -50,6 +50,23 @@ describe('Athletes.ensure', () => {
     expect(again.knownId(caller(ISSUER, subject))).toBe(before);
   });
 
+  it('a deletion that is told while the athlete is looked up leaves nothing in the cache', async () => {
+    const told: { forget?: () => void } = {};
+    const database = {
+      query: async (...args: Parameters<typeof open.database.query>) => {
+        const answer = await open.database.query(...args);
+        told.forget?.();
+        return answer;
+      },
+    } as unknown as typeof open.database;
+    const api = new Athletes(database, { auth: { issuer: ISSUER } });
+    const id = await api.ensure(caller(ISSUER));
+    expect(api.knownId(caller(ISSUER))).toBe(id);
+    told.forget = () => api.forget(id);
+    expect(await api.ensure(caller(ISSUER))).toBe(id);
+    expect(api.knownId(caller(ISSUER))).toBeUndefined();
+  });
+
   it('creates another athlete for the same subject if the token’s issuer is not configured', async () => {
     const before = await athletes().ensure(caller(''));
     expect(await athletes().ensure(caller('https://elsewhere.example'))).not.toBe(before);

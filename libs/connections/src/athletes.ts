@@ -42,6 +42,7 @@ export class Athletes {
     ttl: MAX_CACHED_MS,
   });
   private readonly ensuring = new OneAtATime<string>();
+  private forgotten = 0;
 
   constructor(
     private readonly database: Database,
@@ -55,6 +56,7 @@ export class Athletes {
 
   /** Looks at all cached ids: 50,000 take 5 ms. */
   forget(athleteId: string): void {
+    this.forgotten += 1;
     for (const [key, id] of this.known.entries()) if (id === athleteId) this.known.delete(key);
   }
 
@@ -120,10 +122,12 @@ export class Athletes {
     const { athleteId, issuer, subject } = caller;
     const assigns = this.ownsIssuer(caller);
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      const { forgotten } = this;
       const values = [athleteId, issuer, subject, assigns];
       const { rows } = await this.database.query<{ id: string; is_new: boolean }>(ensureAthlete, values);
       if (!rows[0]) continue;
-      this.known.set(athleteId, rows[0].id, { ttl: randomTtlMs() });
+      // The row may be of an athlete who was deleted meanwhile.
+      if (forgotten === this.forgotten) this.known.set(athleteId, rows[0].id, { ttl: randomTtlMs() });
       return { id: rows[0].id, isNew: rows[0].is_new };
     }
     throw new Error('The athlete was neither found nor created');
