@@ -62,6 +62,13 @@ describe('the difference between Redis’ clock and the vendor’s', () => {
     expect(corrected(known, behind(0))).toBe(AGREED);
   });
 
+  it('a quick answer narrows the range of a slow one', () => {
+    const slow = corrected(AGREED, behind(20_000, 8_000));
+    expect(slow).toEqual(behind(20_000, 8_000));
+    expect(corrected(slow, behind(20_000, 7_000))).toBe(slow);
+    expect(corrected(slow, behind(20_000))).toEqual(behind(20_000));
+  });
+
   it('the difference in the Redis key is read as it was written', () => {
     for (const difference of [AGREED, behind(10_000), behind(-90_000)])
       expect(parseDifference(differenceText(difference) || undefined)).toEqual(difference);

@@ -23,11 +23,16 @@ export function differenceShownBy(dateMs: number, { chargedAtMs, answeredAtMs }:
   };
 }
 
-/** The difference to assume after an answer. It stays as it is until an answer contradicts it: the range of a slow answer is wide. */
+/**
+ * The difference to assume after an answer. It stays as it is until an answer contradicts it, since the range of a slow answer is wide, or
+ * narrows it to half. Otherwise a slow first answer would count for good.
+ */
 export function corrected(known: ClockDifference, shown: ClockDifference): ClockDifference {
-  if (overlap(known, shown)) return known;
-  return overlap(AGREED, shown) ? AGREED : shown;
+  if (!overlap(known, shown)) return overlap(AGREED, shown) ? AGREED : shown;
+  return !areEqual(known, AGREED) && 2 * widthOf(shown) <= widthOf(known) ? shown : known;
 }
+
+const widthOf = ({ leastMs, mostMs }: ClockDifference) => mostMs - leastMs;
 
 const overlap = (one: ClockDifference, other: ClockDifference) =>
   one.leastMs <= other.mostMs && other.leastMs <= one.mostMs;

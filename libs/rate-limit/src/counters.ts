@@ -342,10 +342,10 @@ export class Counters {
    * this process that is under way may have cached the old limits again.
    *
    * The ledger has a call near a boundary in the window that ends last. The vendor may have counted it in the first one, so that counter
-   * gets the calls of both.
+   * gets the calls of both. Does nothing if Redis no longer has the state `found`.
    */
   async rebuild(
-    state: string,
+    { found, state }: { readonly found: string; readonly state: string },
     limits: Limits,
     { windows, areNew, neighbours }: StraddledWindows,
     counts: { readonly both: LedgerCounts; readonly last: LedgerCounts },
@@ -366,12 +366,12 @@ export class Counters {
     const open = windows.map((window, index) => (at(areNew, index) ? undefined : window));
     const { difference } = this.cached;
     const text = textOf(this.policy, this.limitsOf(limits).join(' '), open, { difference });
-    await rebuild.run(
+    const isDone = await rebuild.run(
       this.redis,
       [this.stateKey, this.limitsKey, ...current.map(({ key }) => key)],
-      [state, text, ...current.flatMap(({ count, expiresAtMs: endMs }) => [count, endMs])],
+      [found, state, text, ...current.flatMap(({ count, expiresAtMs: endMs }) => [count, endMs])],
     );
-    this.cached.adopt(text);
+    if (isDone) this.cached.adopt(text);
   }
 
   nowMs(): number {
@@ -419,13 +419,17 @@ export class Counters {
     return { replicationId, nowMs };
   }
 
-  /** True if Redis' counters were last built for `state` and with these limits. */
-  async areBuiltFor(state: string, limits: Limits): Promise<boolean> {
-    const [builtFor, text] = await this.redis.mget([this.stateKey, this.limitsKey]);
+  /** The state that Redis' counters were last built for, empty if none, and whether that is `state` with these limits. */
+  async builtFor(
+    state: string,
+    limits: Limits,
+  ): Promise<{ readonly found: string; readonly isCurrent: boolean }> {
+    const [found, text] = await this.redis.mget([this.stateKey, this.limitsKey]);
     // Redis also has the ends of the open windows, which the ledger lacks.
     if (text) this.cached.adopt(text);
     const builtWith = text?.split(' ').slice(0, this.policy.counters.length).map(Number);
-    return builtFor === state && String(builtWith) === String(this.limitsOf(limits));
+    const isCurrent = found === state && String(builtWith) === String(this.limitsOf(limits));
+    return { found: found ?? '', isCurrent };
   }
 
   /** `notNow` if `nowMs` is too near a window boundary to charge a call. */

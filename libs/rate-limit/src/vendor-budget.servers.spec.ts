@@ -23,6 +23,7 @@ import {
   type TestWorker,
   BudgetWorkers,
 } from './budget.harness.js';
+import { Counters } from './counters.js';
 import { Ledger } from './ledger.js';
 import { ceiling } from './ceilings.js';
 import { type CallClass, nameOf, type VendorPolicy } from './policy.js';
@@ -149,6 +150,19 @@ describe('VendorBudget', () => {
     await forget(one.redis, one.prefix);
     const request = (n: number) => (n % 2 ? one : two).budget.requestPermit(call('live'));
     expect(granted(await atOnce(100, request))).toHaveLength(40);
+  });
+
+  it('a rebuild by a process that was frozen until another had rebuilt the counters changes nothing', async () => {
+    const { redis } = await worker({});
+    const counters = new Counters(policyWithoutBoundaries({ '15min': 100, day: 100 }), redis, timeScale(1));
+    const windows = counters.windowsByLedger(Date.now(), () => 0, { straddles: true });
+    const rebuild = (window: number) => {
+      const counts = { window, day: window };
+      return counters.rebuild({ found: '', state: '1:a' }, {}, windows, { both: counts, last: counts });
+    };
+    await rebuild(5);
+    await rebuild(9);
+    expect((await counters.gauges())[0]).toMatchObject({ used: 5 });
   });
 
   it('a charge from before a rebuild cannot be recorded', async () => {

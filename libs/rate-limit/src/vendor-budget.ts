@@ -429,7 +429,8 @@ export class VendorBudget {
       const { replicationId, nowMs } = await this.counters.readServer();
       await this.ledger.learnRedisClock(nowMs, sql);
       const current = stateOf(epoch, replicationId);
-      if (await this.counters.areBuiltFor(current, limits)) return current;
+      const { found, isCurrent } = await this.counters.builtFor(current, limits);
+      if (isCurrent) return current;
       this.counters.assume(difference);
       await this.ledger.advance(sql);
       const rebuilt = stateOf(epoch + 1, replicationId);
@@ -443,7 +444,7 @@ export class VendorBudget {
       const closed = this.closedByLedger(nowMs, counts.both);
       // Close before the rebuild: once the state is written, other workers get permits.
       if (closed) await this.counters.close(closed);
-      await this.counters.rebuild(rebuilt, limits, windows, counts);
+      await this.counters.rebuild({ found, state: rebuilt }, limits, windows, counts);
       const { window, day, closed: closure } = counts.both;
       this.logger.info(
         { vendor: this.policy.vendor, epoch: epoch + 1, limits, window, day, closure },
