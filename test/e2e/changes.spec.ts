@@ -133,7 +133,8 @@ describe('the changes of an athlete', () => {
       world.rows(
         `select 1 from activity where stream_fetch_status in ('pending', 'fetching') or detail_status <> 'stored'
          union all select 1 from jobs where status not in ('succeeded', 'failed', 'cancelled')
-         union all select 1 from import_jobs where finished_at is null`,
+         union all select 1 from import_jobs where finished_at is null
+         union all select 1 from change_outbox`,
       );
     await eventually('nothing is under way', async () => (await atRest()).length === 0, 120_000);
 
