@@ -45,14 +45,24 @@ export const areEqual = (one: ClockDifference, other: ClockDifference) =>
  * is the end of the range that is further from 0. A difference of whole windows counts as 0: a clock that is wrong by a day has the same
  * boundaries. The result is 0 if the range is too wide for such short windows.
  */
-export function shiftOf({ leastMs, mostMs }: ClockDifference, lengthMs: number): number {
+export function shiftOf(difference: ClockDifference, lengthMs: number): number {
+  const [least, most] = shiftsOf(difference, lengthMs);
+  return least + most > 0 ? Math.min(most, lengthMs / 2) : Math.max(least, -lengthMs / 2);
+}
+
+/** Like `shiftOf`, but always the latest end of the range: a window that is closed until then is never the one after the vendor's. */
+export function latestShiftOf(difference: ClockDifference, lengthMs: number): number {
+  const [, most] = shiftsOf(difference, lengthMs);
+  return Math.min(most, lengthMs / 2);
+}
+
+function shiftsOf({ leastMs, mostMs }: ClockDifference, lengthMs: number): readonly [number, number] {
   const widthMs = mostMs - leastMs;
-  if (widthMs > lengthMs / 4) return 0;
+  if (widthMs > lengthMs / 4) return [0, 0];
   const middle = (leastMs + mostMs) / 2;
   const shiftMs = middle - Math.round(middle / lengthMs) * lengthMs;
   const [least, most] = [shiftMs - widthMs / 2, shiftMs + widthMs / 2];
-  if (least <= AGREED.mostMs && most >= AGREED.leastMs) return 0;
-  return shiftMs > 0 ? Math.min(most, lengthMs / 2) : Math.max(least, -lengthMs / 2);
+  return least <= AGREED.mostMs && most >= AGREED.leastMs ? [0, 0] : [least, most];
 }
 
 /** The difference in seconds, 0 if the clocks agree. */

@@ -9,7 +9,14 @@ import {
   type Neighbour,
   textOf,
 } from './cached-limits.js';
-import { areEqual, type ClockDifference, corrected, differenceShownBy, shiftOf } from './clock-difference.js';
+import {
+  areEqual,
+  type ClockDifference,
+  corrected,
+  differenceShownBy,
+  latestShiftOf,
+  shiftOf,
+} from './clock-difference.js';
 import {
   type ClosedWindow,
   closedBy429,
@@ -212,9 +219,9 @@ export class Counters {
   }
 
   /** How much later than ours the vendor's windows begin. Windows that begin with a request begin alike by every clock. */
-  private shiftOf(counter: CounterPolicy, difference: ClockDifference): number {
+  private shiftOf(counter: CounterPolicy, difference: ClockDifference, shift = shiftOf): number {
     if (beginsWithRequest(counter)) return 0;
-    return shiftOf(difference, (counter.seconds * 1_000) / this.scale.factor);
+    return shift(difference, (counter.seconds * 1_000) / this.scale.factor);
   }
 
   /** The limits that an answer reports, if one of them differs from the cached limits. */
@@ -245,7 +252,7 @@ export class Counters {
     const { counters } = this.policy;
     const difference = this.differenceAfter(shown);
     const ofVendor = counters.map((counter, index) =>
-      shifted(at(windows, index), this.shiftOf(counter, difference), nowMs),
+      shifted(at(windows, index), this.shiftOf(counter, difference, latestShiftOf), nowMs),
     );
     return closedBy429(counters, { windows: ofVendor, nowMs: this.cached.nowMs(), usage, retryAfterMs });
   }

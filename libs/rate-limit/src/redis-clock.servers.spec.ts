@@ -27,6 +27,16 @@ function policyBetween(aheadMs: number): VendorPolicy {
   return { ...limits, counters };
 }
 
+/** Records 16 calls of the vendor's present window, which Redis' clock has left. */
+async function callsInVendorsWindow({ database }: BudgetWorkers, { counters }: VendorPolicy): Promise<void> {
+  const { id } = windowAt(Date.now(), counters[0]!.seconds, 1);
+  await database.query(
+    `insert into strava_api_requests (endpoint, class, window_id, day_id)
+     select 'activity', 'live', $1, $1 from generate_series(1, 16)`,
+    [id],
+  );
+}
+
 const permits = async (budget: VendorBudget) =>
   granted(await atOnce(LIMIT, () => budget.requestPermit(call('live')))).length;
 
@@ -87,13 +97,7 @@ const permits = async (budget: VendorBudget) =>
         const budget = isNew ? newcomer.budget : known;
         await known.settle(await aPermit(known), 200, [], { dateMs: Math.floor(Date.now() / 1_000) * 1_000 });
         expect(Math.abs(known.clockDifferenceSeconds - aheadMs / 1_000)).toBeLessThanOrEqual(2);
-        // Calls of the vendor's present window, which Redis' clock has left.
-        const { id } = windowAt(Date.now(), policy.counters[0]!.seconds, 1);
-        await workers.database.query(
-          `insert into strava_api_requests (endpoint, class, window_id, day_id)
-       select 'activity', 'live', $1, $1 from generate_series(1, $2)`,
-          [id, LIMIT - 4],
-        );
+        await callsInVendorsWindow(workers, policy);
         proxy.cut();
         await eventually('the cut', () =>
           [connection, newcomer.redis].every(({ status }) => status !== 'ready'),
@@ -118,12 +122,7 @@ const permits = async (budget: VendorBudget) =>
       const policy = policyBetween(aheadMs);
       const { budget, redis: connection } = await workers.start({ policy, url: proxy.url });
       await budget.giveBack(await aPermit(budget));
-      const { id } = windowAt(Date.now(), policy.counters[0]!.seconds, 1);
-      await workers.database.query(
-        `insert into strava_api_requests (endpoint, class, window_id, day_id)
-         select 'activity', 'live', $1, $1 from generate_series(1, $2)`,
-        [id, LIMIT - 4],
-      );
+      await callsInVendorsWindow(workers, policy);
       proxy.cut();
       await eventually('the cut', () => connection.status !== 'ready');
       await budget.settle(await aPermit(budget), 200, [], { dateMs: Math.floor(Date.now() / 1_000) * 1_000 });

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { timeScale } from '#platform';
+import { DependencyUnavailable, timeScale } from '#platform';
 import { VENDORS } from '#vendors';
 import { eventually } from '../../../test/harness/eventually.js';
 import { modelRuns } from '../../../test/harness/model-runs.js';
@@ -582,6 +582,34 @@ describe('a vendor whose clock differs from Redis’', () => {
     const retryAfterMs = refused.kind === 'notNow' ? refused.retryAfterMs : 0;
     expect(retryAfterMs).toBeGreaterThan(2_000);
     expect(retryAfterMs).toBeLessThan(30_000);
+  });
+
+  it('a 429 in the last second of the vendor’s day closes calls for seconds, and not for the day that follows', async () => {
+    const aheadMs = 600_000;
+    const endsAtMs = Date.now() + aheadMs + 500;
+    const daySeconds = endsAtMs / Math.floor(endsAtMs / 86_400_000) / 1_000;
+    const counters = strava.counters.map((counter) => ({
+      ...counter,
+      seconds: counter.window === 'day' ? daySeconds : daySeconds / 96,
+    }));
+    const { budget } = await workers.start({ policy: { ...strava, counters } });
+    const spent = [{ bucket: 'read', window: 'day', limit: 1_000, used: 1_000 }];
+    const closed = await budget.settle(await aPermit(budget), 429, spent, { dateMs: Date.now() + aheadMs });
+    expect(closed?.window).toBe('read day');
+    expect(closed?.retryAfterMs).toBeLessThan(10_000);
+  });
+
+  it('a difference that Postgres could not store is stored with the next answer', async () => {
+    const { budget } = await workers.start();
+    const tellsOff = async () =>
+      budget.settle(await aPermit(budget), 200, [], { dateMs: Date.now() - 600_000 });
+    const learn = jest.spyOn(Ledger.prototype, 'learnDifference');
+    learn.mockRejectedValueOnce(new DependencyUnavailable('postgres'));
+    await tellsOff();
+    expect(budget.clockDifferenceSeconds).toBe(0);
+    await tellsOff();
+    learn.mockRestore();
+    expect(Math.abs(budget.clockDifferenceSeconds - 600)).toBeLessThanOrEqual(1);
   });
 
   it('an answer without a Date changes nothing, and the clocks agree again once an answer fits', async () => {

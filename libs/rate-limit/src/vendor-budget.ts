@@ -372,8 +372,9 @@ export class VendorBudget {
    */
   private async learnDifference(difference: ClockDifference): Promise<void> {
     if (performance.now() - this.differenceLearnedAtMs < this.scale.wait(DIFFERENCE_KEPT_MS)) return;
+    const isNew = await this.ledger.learnDifference(difference);
     this.differenceLearnedAtMs = performance.now();
-    if (await this.ledger.learnDifference(difference)) this.tellDifference(difference);
+    if (isNew) this.tellDifference(difference);
     await this.restore();
   }
 
