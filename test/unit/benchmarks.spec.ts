@@ -13,7 +13,7 @@ describe('docs/benchmarks.md', () => {
     },
   );
 
-  it('has a command beside each ratio, and each figure below the command of its benchmark', () => {
+  it('the page of benchmarks has a command beside each ratio, and each figure below the command of its benchmark', () => {
     const page = readFileSync('docs/benchmarks.md', 'utf8');
     for (const { name, findings } of RESULTS) {
       expect(page).toContain(`\`npm run bench ${name}\``);
